@@ -1,0 +1,157 @@
+package view
+
+// Tone says how a verdict is coloured; its words say the same.
+type Tone string
+
+// Tones.
+const (
+	ToneFits    Tone = "ok"
+	ToneOver    Tone = "alarm"
+	ToneUnknown Tone = "unknown"
+)
+
+// Tank is the card's memory as a vessel that fills from below.
+type Tank struct {
+	// Total is what nvidia-smi would show at the peak.
+	Total string
+	// Of says at what moment and out of how much.
+	Of string
+	// Scale is what the vessel's full height stands for, in bytes: the card's
+	// memory, or the peak where that is larger.
+	Scale    int64
+	Segments []Segment
+	// Limit is the card's memory as a share of the vessel's height, between 0 and 1; 0: no card.
+	Limit float64
+	// Verdict is the sentence; Short is its form for a narrow screen.
+	Verdict, Short string
+	Tone           Tone
+}
+
+// Segment is one kind of memory in a bar.
+type Segment struct {
+	Kind  string
+	Label string
+	Bytes int64
+	// Text is Bytes as the reader sees it.
+	Text string
+	// Share of the bar's length, between 0 and 1.
+	Share float64
+}
+
+// Tank reads the scene's peak as a vessel.
+func (f Figures) Tank() Tank {
+	r := f.scene.Now
+	t := Tank{Total: Bytes(f.lang, r.Peak.Device), Scale: r.Peak.Device}
+	if r.Budget != nil {
+		t.Scale = max(r.Budget.Total, r.Peak.Device)
+		t.Limit = float64(r.Budget.Total) / float64(t.Scale)
+		t.Of = Text(f.lang, "tank.of", Args{"card": r.Budget.Total})
+	}
+	for _, kind := range Kinds {
+		n := kindBytes(r, kind)
+		if n == 0 {
+			continue
+		}
+		t.Segments = append(t.Segments, Segment{
+			Kind: kind, Label: Text(f.lang, "kind."+kind, nil), Bytes: n, Text: Bytes(f.lang, n),
+			Share: float64(n) / float64(t.Scale),
+		})
+	}
+	t.Verdict, t.Short, t.Tone = f.verdict()
+	return t
+}
+
+// verdict says in words whether the step fits. One byte too many changes the words.
+func (f Figures) verdict() (long, short string, tone Tone) {
+	r := f.scene.Now
+	if r.Fits == nil {
+		return Text(f.lang, "verdict.unknown", nil), Text(f.lang, "verdict.unknown.short", nil), ToneUnknown
+	}
+	key, tone := "verdict.over", ToneOver
+	if *r.Fits {
+		key, tone = "verdict.fits", ToneFits
+	}
+	args := Args{}
+	switch {
+	case r.MaxBatch == nil:
+		key += ".alone"
+	case *r.MaxBatch == 0:
+		key += ".never"
+	default:
+		args["n"] = *r.MaxBatch
+	}
+	return Text(f.lang, key, args), Text(f.lang, key+".short", args), tone
+}
+
+// WhereRow is one line of "where the memory goes": the lesson's calculation
+// by hand against the simulated peak. Zero on one side: that side does not count it.
+type WhereRow struct {
+	Kind, Label             string
+	Rule, Simulated         int64
+	RuleText, SimulatedText string
+}
+
+// Where compares, kind by kind, from the bottom of the bar to its top.
+func (f Figures) Where() []WhereRow {
+	r := f.scene.Now
+	var rows []WhereRow
+	for _, kind := range Kinds {
+		row := WhereRow{Kind: kind, Label: Text(f.lang, "kind."+kind, nil), Rule: f.ruleBytes(kind), Simulated: kindBytes(r, kind)}
+		row.RuleText, row.SimulatedText = f.orNone(row.Rule), f.orNone(row.Simulated)
+		if row.Rule != 0 || row.Simulated != 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// ruleBytes spreads the lesson's calculation over the kinds: its weights are
+// value, gradient and states; its buffers are what the simulation calls temporaries.
+func (f Figures) ruleBytes(kind string) int64 {
+	hand := f.scene.Now.RuleOfThumb
+	if hand == nil {
+		return 0
+	}
+	values := f.scene.State.OptimizerChoice().Values
+	each := hand.Weights / values
+	switch kind {
+	case KindWeights, KindGradients:
+		return each
+	case KindOptimizer:
+		return each * (values - 2)
+	case KindBatch:
+		return hand.Batch
+	case KindActivations:
+		return hand.Activations
+	case KindTemporaries:
+		n, _ := f.Number("rule.buffers")
+		return n
+	}
+	return 0
+}
+
+func (f Figures) orNone(n int64) string {
+	if n == 0 {
+		return Text(f.lang, "where.none", nil)
+	}
+	return Bytes(f.lang, n)
+}
+
+// ScrubText is how a scrub's number reads in its sentence: 32 images.
+func (f Figures) ScrubText(name string) string {
+	return Text(f.lang, "scrub."+name, Args{"n": f.scene.State.Value(name)})
+}
+
+// ScrubLabel is a scrub's accessible name.
+func (f Figures) ScrubLabel(name string) string { return Text(f.lang, "scrub."+name+".label", nil) }
+
+// ScrubKind is the kind of memory whose colour a scrub takes.
+func ScrubKind(name string) string {
+	switch name {
+	case ScrubValues:
+		return KindWeights
+	case ScrubBuffers:
+		return KindTemporaries
+	}
+	return KindBatch
+}
