@@ -1,0 +1,74 @@
+package gpu
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Search finds cards for a picker: every word of the query, in any order and
+// without regard to case or accents, must occur in the card's name, id, maker,
+// architecture, segment or size ("12", "12go", "12gb"). Cards whose words
+// begin with the query's come first, then the catalogue's order. An empty query lists all.
+func Search(query string) []Card {
+	var words []string
+	for _, w := range fold(query) {
+		// "16 Go" is one word.
+		if n := len(words); n > 0 && slices.Contains([]string{"go", "gb", "gio", "gib"}, w) && strings.Trim(words[n-1], "0123456789") == "" {
+			words[n-1] += w
+			continue
+		}
+		words = append(words, w)
+	}
+	type hit struct {
+		card  Card
+		loose int
+	}
+	var hits []hit
+	for _, c := range load().cards {
+		hay := c.words()
+		joined := strings.Join(hay, "")
+		loose := 0
+		ok := true
+		for _, w := range words {
+			switch {
+			case slices.Contains(hay, w):
+			case slices.ContainsFunc(hay, func(h string) bool { return strings.HasPrefix(h, w) }):
+				loose++
+			case len(w) > 2 && strings.Contains(joined, w): // "rtx3060"
+				loose += 2
+			default:
+				ok = false
+			}
+		}
+		if ok {
+			hits = append(hits, hit{c, loose})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.loose - b.loose })
+	out := make([]Card, len(hits))
+	for i, h := range hits {
+		out[i] = h.card
+	}
+	return out
+}
+
+func (c *Card) words() []string {
+	out := fold(c.Name + " " + c.ID + " " + c.Vendor + " " + c.Architecture + " " + c.Segment)
+	for _, s := range c.VRAMGiB {
+		n := strconv.FormatInt(s, 10)
+		out = append(out, n, n+"gb", n+"go", n+"gib", n+"gio")
+	}
+	return out
+}
+
+// accents folds the letters that French keyboards add.
+var accents = strings.NewReplacer("à", "a", "â", "a", "ä", "a", "ç", "c", "é", "e", "è", "e", "ê", "e", "ë", "e", "î", "i", "ï", "i", "ô", "o", "ö", "o", "ù", "u", "û", "u", "ü", "u")
+
+// fold splits text into lower-case words without accents.
+func fold(text string) []string {
+	return strings.FieldsFunc(accents.Replace(strings.ToLower(text)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
