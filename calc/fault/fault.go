@@ -1,0 +1,64 @@
+// Package fault holds the error every part of the engine returns for bad
+// input: a code and its arguments, which content turns into a sentence in the
+// reader's language, and the place.
+package fault
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Error says what is wrong (Code, Args) and where (At: a module path, a field
+// of the request, or a line of a pasted text).
+type Error struct {
+	Code string
+	At   string
+	Args map[string]any
+}
+
+// New builds an Error from alternating argument names and values.
+func New(code, at string, args ...any) *Error {
+	e := &Error{Code: code, At: at}
+	if len(args) > 0 {
+		e.Args = make(map[string]any, len(args)/2)
+		for i := 0; i+1 < len(args); i += 2 {
+			e.Args[args[i].(string)] = args[i+1]
+		}
+	}
+	return e
+}
+
+// Error is plain English for Go callers; readers get content's sentence.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Code)
+	if e.At != "" {
+		fmt.Fprintf(&b, " at %s", e.At)
+	}
+	for i, k := range slices.Sorted(maps.Keys(e.Args)) {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		fmt.Fprintf(&b, "%s%s=%v", sep, k, e.Args[k])
+	}
+	return b.String()
+}
+
+// Throw stops a build with e; Catch turns it into a returned error. Building a
+// network calls hundreds of operations whose shapes can be impossible, and an
+// error result on each would bury the forward they describe.
+func Throw(code, at string, args ...any) { panic(New(code, at, args...)) }
+
+// Catch, deferred, stores a thrown Error in err and lets any other panic pass.
+func Catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Error:
+		*err = r
+	default:
+		panic(r)
+	}
+}

@@ -1,0 +1,157 @@
+package calc
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vrametre/calc/models"
+)
+
+// golden is one network measured in PyTorch 1.13 to the byte; see testdata/golden/README.md.
+type golden struct {
+	Name, Family string
+	Params       struct{ Total, Trainable, Bytes, TrainableBytes int64 }
+	Buffers      struct{ Bytes int64 }
+	Cases        []goldenCase
+	Modules      struct {
+		Batch int64
+		Rows  [][]any
+	}
+	Optim map[string]struct{ State, StepTensors, First, Steady, Kept int64 }
+}
+
+type goldenCase struct {
+	Batch                                int64
+	InputBytes, TargetBytes, OutputBytes int64
+	OutputSaved                          bool
+	LossStorageBytes                     int64
+	Saved                                struct {
+		Bytes, MeanOnlyBytes int64
+		InputSaved           bool
+	}
+	Base, GradBytes      int64
+	Forward, Backward    struct{ Peak, LiveAfter int64 }
+	SecondPassGradsKept  *struct{ ForwardPeak, BackwardPeak, LiveAfter int64 }
+	NativeDropout        *struct{ SavedBytes, ForwardPeak, BackwardPeak int64 }
+	Infer, InferSlowpath struct{ Base, Peak, LiveAfter int64 }
+}
+
+// unsnake lets the files' snake_case keys meet Go's names.
+func unsnake(data []byte) []byte {
+	var b strings.Builder
+	in := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			in = !in
+			b.WriteByte(c)
+		case c == '_' && in && i > 0 && data[i-1] != '"':
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return []byte(b.String())
+}
+
+func goldens(t testing.TB) []golden {
+	dir := os.Getenv("VRAMETRE_GOLDEN")
+	if dir == "" {
+		dir = "testdata/golden"
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no measured networks: %v", err)
+	}
+	var out []golden
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var raw map[string]json.RawMessage
+		if err := json.Unmarshal(data, &raw); err != nil || raw["modules"] == nil {
+			continue // measurements of another kind
+		}
+		var name string
+		if err := json.Unmarshal(raw["name"], &name); err != nil {
+			t.Fatal(err)
+		}
+		var g golden
+		if err := json.Unmarshal(unsnake(data), &g); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		g.Name = name
+		out = append(out, g)
+	}
+	return out
+}
+
+func (g *golden) request(batch int64) Request {
+	no := false
+	return Request{Model: Model{Preset: g.Name}, Batch: batch, PyTorch: "1.13", Attention: "math", Optimizer: Optimizer{Foreach: &no}, Want: []string{WantLayers}}
+}
+
+func TestGolden(t *testing.T) {
+	exact, near, total := 0, 0, 0
+	for _, g := range goldens(t) {
+		if !slices.Contains(models.Names(), g.Name) {
+			t.Errorf("%s: no preset", g.Name)
+			continue
+		}
+		t.Run(g.Name, func(t *testing.T) {
+			for _, c := range g.Cases {
+				total++
+				r, err := Estimate(g.request(c.Batch))
+				if err != nil {
+					t.Fatal(err)
+				}
+				check := func(what string, got, want int64) {
+					t.Helper()
+					if got != want {
+						t.Errorf("batch %d: %s %d, measured %d (%+d)", c.Batch, what, got, want, got-want)
+					}
+				}
+				check("parameters", r.Parameters.Total, g.Params.Total)
+				check("trainable parameters", r.Parameters.Trainable, g.Params.Trainable)
+				check("buffers", r.Parameters.BuffersBytes, g.Buffers.Bytes)
+				saved, fwd, bwd := c.Saved.Bytes, c.Forward.Peak, c.Backward.Peak
+				if n := c.NativeDropout; n != nil {
+					saved = n.SavedBytes
+					if n.ForwardPeak > 0 {
+						fwd, bwd = n.ForwardPeak, n.BackwardPeak
+					}
+				}
+				if g.Family == "rnn" {
+					continue
+				}
+				check("saved for backward", r.SavedForBackward, saved)
+				check("forward peak", r.First.Forward, fwd)
+				check("backward peak", r.First.Backward, bwd)
+				if r.First.Forward == fwd && r.First.Backward == bwd {
+					exact++
+				}
+				if within(r.First.Forward, fwd, 1000) && within(r.First.Backward, bwd, 1000) {
+					near++
+				}
+				inf := c.Infer
+				if c.InferSlowpath.Peak > 0 {
+					inf = c.InferSlowpath
+				}
+				q := g.request(c.Batch)
+				q.Mode = "infer"
+				r, err = Estimate(q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check("inference peak", r.First.Forward, inf.Peak)
+			}
+		})
+	}
+	t.Logf("both peaks exact in %d of %d cases, within 0.1 %% in %d", exact, total, near)
+}
+
+func within(got, want, parts int64) bool { return max(got-want, want-got)*parts <= want }

@@ -1,0 +1,277 @@
+package calc
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"vrametre/calc/fault"
+	"vrametre/calc/models"
+	"vrametre/calc/nn"
+	"vrametre/calc/torch"
+)
+
+// network is a model ready to be recorded at any batch size.
+type network struct {
+	inputs []models.Input
+	loss   string
+	flat   bool
+	build  func(*nn.Builder) *models.Net
+}
+
+// resolve finds the model a request names.
+func (q *query) resolve() (*network, error) {
+	m := &q.Model
+	set := 0
+	for _, given := range []bool{m.Preset != "", m.Torch != "", m.Summary != "", m.HF != nil, m.Trace != nil, m.Layers != nil, m.File != nil} {
+		if given {
+			set++
+		}
+	}
+	if set > 1 {
+		return nil, fault.New("model-several", "model")
+	}
+	if m.PresetArgs != nil && m.Preset == "" && set > 0 {
+		return nil, fault.New("model-args", "model.preset_args")
+	}
+	switch {
+	case m.Layers != nil:
+		return q.layers()
+	case m.Preset != "" || set == 0:
+		return q.preset()
+	}
+	return nil, fault.New("model-kind", "model")
+}
+
+func (q *query) preset() (*network, error) {
+	name := q.Model.Preset
+	if name == "" {
+		name = "lesson"
+	}
+	p, err := models.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	args := map[string]any{}
+	for k, v := range q.Model.PresetArgs {
+		args[k] = v
+	}
+	if _, ok := args["num_classes"]; !ok && q.NumClasses > 0 {
+		args["num_classes"] = int64(q.NumClasses)
+	}
+	n := &network{inputs: p.Inputs, loss: p.Loss, flat: p.Flat}
+	if p.DType != "" && q.Precision == "fp32" {
+		q.dtype, _ = torch.ParseDType(p.DType)
+	}
+	q.Frozen = slices.Concat(p.Frozen, q.Frozen)
+	n.build = func(b *nn.Builder) *models.Net {
+		a := nn.NewArgs(p.Name, "model.preset_args", args)
+		net := p.Build(b, a)
+		if q.NumClasses > 0 {
+			a.Ignore("num_classes") // where the preset has no classes it is only the target's
+		}
+		if err := a.Finish(); err != nil {
+			panic(err)
+		}
+		return net
+	}
+	return n, nil
+}
+
+// layers is Model.Layers: a chain, or a graph through names and inputs. A name used again with the
+// same type calls the same module again.
+func (q *query) layers() (*network, error) {
+	list := q.Model.Layers
+	if len(list) == 0 {
+		return nil, fault.New("layers-empty", "model.layers")
+	}
+	if len(list) > MaxLayers {
+		return nil, fault.New("layers-many", "model.layers", "count", len(list), "limit", MaxLayers)
+	}
+	if len(q.Input) == 0 {
+		return nil, fault.New("input-missing", "input")
+	}
+	n := &network{loss: "cross_entropy", inputs: make([]models.Input, len(q.Input))}
+	n.build = func(b *nn.Builder) *models.Net {
+		root := b.Root("Sequential")
+		type step struct {
+			layer *nn.Layer
+			fn    nn.Function
+			in    []string
+			name  string
+		}
+		steps := make([]step, len(list))
+		known := map[string]bool{"input": true}
+		for i := range q.Input {
+			known["input"+strconv.Itoa(i)] = true
+		}
+		modules := map[string]*nn.Layer{}
+		for i, l := range list {
+			name := l.Name
+			if name == "" {
+				name = strconv.Itoa(i)
+			}
+			for _, in := range l.Inputs {
+				if !known[in] {
+					fault.Throw("layer-input", name, "input", in)
+				}
+			}
+			s := step{in: l.Inputs, name: name}
+			if f, ok := nn.FunctionOf(l.Type); ok {
+				fn, err := f.Parse(name, l.Args)
+				if err != nil {
+					panic(err)
+				}
+				s.fn = fn
+			} else if m, ok := modules[name]; ok && m.Type == l.Type {
+				s.layer = m
+			} else {
+				spec, err := nn.Parse(l.Type, name, l.Args)
+				if err != nil {
+					panic(err)
+				}
+				if known[name] || strings.Contains(name, ".") {
+					fault.Throw("layer-name", name, "name", name)
+				}
+				s.layer = b.Add(root, name, spec)
+				modules[name] = s.layer
+			}
+			known[name] = true
+			steps[i] = s
+		}
+		return &models.Net{Root: root, Forward: func(x ...torch.Tensor) []torch.Tensor {
+			b.G.Enter(root.Module, x...)
+			values := map[string]torch.Tensor{"input": x[0]}
+			for i, t := range x {
+				values["input"+strconv.Itoa(i)] = t
+			}
+			y := x[0]
+			for _, s := range steps {
+				in := []torch.Tensor{y}
+				if len(s.in) > 0 {
+					in = in[:0]
+					for _, k := range s.in {
+						in = append(in, values[k])
+					}
+				}
+				if s.layer != nil {
+					y = s.layer.Call(in...)
+				} else {
+					y = b.G.Named(s.name, func() torch.Tensor { return s.fn(b.G, in...) })
+				}
+				values[s.name] = y
+			}
+			b.G.Exit(y)
+			return []torch.Tensor{y}
+		}}
+	}
+	return n, nil
+}
+
+// record builds the network at a batch size and records its forward and loss.
+func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
+	defer fault.Catch(&err)
+	g = torch.NewGraph(batch, q.rules)
+	g.Autocast(q.amp)
+	b := &nn.Builder{G: g, DType: q.dtype, Training: q.train}
+	if !q.train {
+		g.NoGrad()
+	}
+	net := n.build(b)
+	for _, path := range q.Frozen {
+		m := find(net.Root.Module, path)
+		if m == nil {
+			fault.Throw("path-unknown", "frozen", "path", path)
+		}
+		g.Freeze(m)
+	}
+	var x []torch.Tensor
+	tokens := false
+	for i, in := range n.inputs {
+		shape, d := in.Shape, q.dtype
+		if in.Below > 0 {
+			d = torch.Int64
+		}
+		if i < len(q.Input) {
+			given := q.Input[i]
+			switch {
+			case given.Tokens > 0:
+				shape, d = []int64{given.Tokens}, torch.Int64
+			case len(given.Shape) > 0:
+				shape = given.Shape
+			}
+			if given.DType != "" {
+				d, _ = torch.ParseDType(given.DType)
+			}
+		}
+		tokens = tokens || !d.Floating()
+		x = append(x, g.Input(shape, d))
+	}
+	out := net.Forward(x...)
+	g.BeginLoss(out...)
+	if !q.train {
+		g.EndLoss(torch.None)
+		return g, nil
+	}
+	loss := q.lossOf(g, n, out[0], tokens)
+	if len(out) > 1 && (q.AuxLoss == nil || *q.AuxLoss != 0) {
+		aux := g.Scale(q.lossOf(g, n, out[1], tokens))
+		loss = g.Add(loss, aux)
+	}
+	g.EndLoss(loss)
+	if !g.Needs(loss) {
+		fault.Throw("nothing-trainable", "frozen")
+	}
+	return g, nil
+}
+
+// lossOf records the loss on out; the target's shape follows from the output.
+func (q *query) lossOf(g *torch.Graph, n *network, out torch.Tensor, tokens bool) torch.Tensor {
+	name := q.Loss
+	if name == "" {
+		name = n.loss
+	}
+	sh := g.Shape(out)
+	switch name {
+	case "cross_entropy", "nll":
+		if len(sh) < 2 {
+			g.Fail("loss-shape", "loss", name, "shape", torch.Shape(sh))
+		}
+		target := append([]int64{sh[0]}, sh[2:]...)
+		if n.flat || (tokens && len(sh) == 3) {
+			last := sh[len(sh)-1]
+			target = sh[:len(sh)-1]
+			y := g.TargetOnce(target, torch.Int64)
+			out = g.View(out, -1, last)
+			return g.ClassLoss(out, g.ReshapeTarget(y, -1), name == "nll")
+		}
+		return g.ClassLoss(out, g.TargetOnce(target, torch.Int64), name == "nll")
+	case "mse", "smooth_l1", "l1", "bce_with_logits":
+		return g.PairLoss(name, out, g.TargetOnce(sh, g.DType(out)))
+	}
+	return g.Sum(out, false) // "none": the caller backpropagates the output's sum
+}
+
+func find(m *torch.Module, path string) *torch.Module {
+	if m.Path == path {
+		return m
+	}
+	for _, c := range m.Children {
+		if c.Path == path || strings.HasPrefix(path, c.Path+".") {
+			return find(c, path)
+		}
+	}
+	return nil
+}
+
+// MaxLayers bounds a list of layers.
+const MaxLayers = 100_000
+
+// Losses lists the values of Request.Loss.
+var Losses = []string{"cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce_with_logits", "none"}
+
+// Presets lists the preset names.
+func Presets() []string { return models.Names() }
+
+// LayerTypes lists what Layer.Type may be: modules, then functional operations.
+func LayerTypes() []string { return slices.Concat(nn.Types(), nn.Functions()) }

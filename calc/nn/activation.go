@@ -1,0 +1,85 @@
+package nn
+
+import "vrametre/calc/torch"
+
+// unaries are the elementwise activations: what each keeps for its backward, as measured layer by layer.
+var unaries = map[string]*torch.Unary{
+	"ReLU":        {Name: "relu", SavesOutput: true},
+	"Sigmoid":     {Name: "sigmoid", SavesOutput: true},
+	"Tanh":        {Name: "tanh", SavesOutput: true},
+	"LeakyReLU":   {Name: "leaky_relu", SavesInput: true},
+	"ELU":         {Name: "elu", SavesInput: true},
+	"CELU":        {Name: "celu", SavesInput: true},
+	"SELU":        {Name: "selu", SavesInput: true},
+	"GELU":        {Name: "gelu", SavesInput: true},
+	"Softplus":    {Name: "softplus", SavesInput: true},
+	"Softshrink":  {Name: "softshrink", SavesInput: true},
+	"Hardshrink":  {Name: "hardshrink", SavesInput: true},
+	"SiLU":        {Name: "silu", SavesInput: true, InPlaceClones: true},
+	"Mish":        {Name: "mish", SavesInput: true, InPlaceClones: true},
+	"Hardswish":   {Name: "hardswish", SavesInput: true, InPlaceClones: true},
+	"Hardsigmoid": {Name: "hardsigmoid", SavesInput: true, InPlaceClones: true},
+	"ReLU6":       {Name: "hardtanh", SavesInput: true, InPlaceClones: true},
+	"Hardtanh":    {Name: "hardtanh", SavesInput: true, InPlaceClones: true},
+	"Threshold":   {Name: "threshold", SavesInput: true, InPlaceClones: true},
+	"LogSigmoid":  {Name: "log_sigmoid", SavesInput: true}, // its buffer is empty on CUDA
+}
+
+// Activation is one of the elementwise activations, by class name.
+type Activation struct {
+	Type    string
+	InPlace bool
+}
+
+// ReLU is nn.ReLU(inplace).
+func ReLU(inplace bool) Activation { return Activation{"ReLU", inplace} }
+
+func (s Activation) class() string { return s.Type }
+func (s Activation) build(b *Builder, l *Layer) {
+	f := unaries[s.Type]
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Unary(f, x[0], s.InPlace) })
+}
+
+// Apply runs an activation as a function (F.relu), without a module of its own.
+func (s Activation) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
+	return g.Unary(unaries[s.Type], x, s.InPlace)
+}
+
+// PReLU is nn.PReLU: it keeps its input.
+type PReLU struct{ Num int64 }
+
+func (PReLU) class() string { return "PReLU" }
+func (s PReLU) build(b *Builder, l *Layer) {
+	w := b.param(l, s.Num)
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.PReLU(x[0], w) })
+}
+
+// Softmax is nn.Softmax, Softmin, LogSoftmax or Softmax2d.
+type Softmax struct{ Type string }
+
+func (s Softmax) class() string { return s.Type }
+func (s Softmax) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		switch s.Type {
+		case "LogSoftmax":
+			return g.LogSoftmax(x[0])
+		case "Softmin":
+			return g.Softmax(g.Scale(x[0]))
+		}
+		return g.Softmax(x[0])
+	})
+}
+
+func init() {
+	for name := range unaries {
+		register(func(a *Args) Spec {
+			a.Ignore("negative_slope", "alpha", "approximate", "beta", "threshold", "lambd", "min_val", "max_val", "min_value", "max_value", "value")
+			return Activation{name, a.Bool("inplace", false)}
+		}, name)
+	}
+	register(func(a *Args) Spec { a.Ignore("init"); return PReLU{a.Int("num_parameters", 1)} }, "PReLU")
+	for _, n := range []string{"Softmax", "Softmin", "LogSoftmax", "Softmax2d"} {
+		register(func(a *Args) Spec { a.Ignore("dim"); return Softmax{n} }, n)
+	}
+}

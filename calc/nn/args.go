@@ -1,0 +1,210 @@
+package nn
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"vrametre/calc/fault"
+)
+
+// Args reads constructor arguments by name and collects the first error.
+type Args struct {
+	typ, at string
+	m       map[string]any
+	used    map[string]bool
+	err     error
+}
+
+// NewArgs reads m for a module or preset of type typ; at is the place named in errors.
+func NewArgs(typ, at string, m map[string]any) *Args {
+	return &Args{typ: typ, at: at, m: m, used: map[string]bool{}}
+}
+
+func (a *Args) fail(code, name string, v any) {
+	if a.err == nil {
+		a.err = fault.New(code, a.at, "type", a.typ, "argument", name, "value", v)
+	}
+}
+
+func (a *Args) get(name string) (any, bool) {
+	a.used[name] = true
+	v, ok := a.m[name]
+	return v, ok && v != nil
+}
+
+func toInt(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int:
+		return int64(n), true
+	case int64:
+		return n, true
+	case float64:
+		if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+			return int64(n), true
+		}
+	case json.Number:
+		i, err := n.Int64()
+		return i, err == nil
+	}
+	return 0, false
+}
+
+// Size is a required positive number.
+func (a *Args) Size(name string) int64 {
+	v, ok := a.get(name)
+	if !ok {
+		a.fail("argument-missing", name, nil)
+		return 1
+	}
+	return a.positive(name, v)
+}
+
+func (a *Args) positive(name string, v any) int64 {
+	n, ok := toInt(v)
+	if !ok || n <= 0 || n > 1<<40 {
+		a.fail("argument-positive", name, v)
+		return 1
+	}
+	return n
+}
+
+// Int is an optional number.
+func (a *Args) Int(name string, def int64) int64 {
+	v, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	n, ok := toInt(v)
+	if !ok {
+		a.fail("argument-integer", name, v)
+		return def
+	}
+	return n
+}
+
+// Ints is one number or a list of them, none below low; nil when absent.
+func (a *Args) Ints(name string, low int64) Ints {
+	v, ok := a.get(name)
+	if !ok {
+		return nil
+	}
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	if len(list) == 0 || len(list) > 8 {
+		a.fail("argument-integer", name, v)
+		return nil
+	}
+	out := make(Ints, len(list))
+	for i, e := range list {
+		n, ok := toInt(e)
+		if !ok || n < low || n > 1<<40 {
+			a.fail("argument-range", name, v)
+			return nil
+		}
+		out[i] = n
+	}
+	return out
+}
+
+// Required is Ints that must be there.
+func (a *Args) Required(name string, low int64) Ints {
+	v := a.Ints(name, low)
+	if v == nil {
+		a.fail("argument-missing", name, nil)
+		return N(1)
+	}
+	return v
+}
+
+// Bool is an optional flag.
+func (a *Args) Bool(name string, def bool) bool {
+	v, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	b, ok := v.(bool)
+	if !ok {
+		a.fail("argument-bool", name, v)
+	}
+	return b
+}
+
+// Float is an optional number.
+func (a *Args) Float(name string, def float64) float64 {
+	v, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	switch n := v.(type) {
+	case float64:
+		return n
+	case json.Number:
+		if f, err := n.Float64(); err == nil {
+			return f
+		}
+	}
+	if i, ok := toInt(v); ok {
+		return float64(i)
+	}
+	a.fail("argument-number", name, v)
+	return def
+}
+
+// Probability is a number from 0 to 1.
+func (a *Args) Probability(name string, def float64) float64 {
+	p := a.Float(name, def)
+	if !(p >= 0 && p <= 1) {
+		a.fail("argument-probability", name, p)
+		return def
+	}
+	return p
+}
+
+// String is an optional word; allowed, when given, lists what it may be.
+func (a *Args) String(name, def string, allowed ...string) string {
+	v, ok := a.get(name)
+	if !ok {
+		return def
+	}
+	s, ok := v.(string)
+	if !ok || (len(allowed) > 0 && !slices.Contains(allowed, s)) {
+		a.fail("argument-choice", name, v)
+		return def
+	}
+	return s
+}
+
+// Ignore names arguments that do not change memory.
+func (a *Args) Ignore(names ...string) {
+	for _, n := range names {
+		a.used[n] = true
+	}
+}
+
+// Finish gives the first error: a bad argument, or one that the type does not have.
+func (a *Args) Finish() error {
+	if a.err != nil {
+		return a.err
+	}
+	a.Ignore("device", "dtype")
+	for n := range a.m {
+		if !a.used[n] {
+			return fault.New("argument-unknown", a.at, "type", a.typ, "argument", n)
+		}
+	}
+	return nil
+}
+
+func unknownType(typ, at string) error {
+	best := ""
+	for _, n := range Types() {
+		if strings.EqualFold(n, typ) {
+			best = n
+		}
+	}
+	return fault.New("layer-unknown", at, "type", typ, "close", best)
+}

@@ -1,0 +1,106 @@
+package nn
+
+import (
+	"strconv"
+
+	"vrametre/calc/torch"
+)
+
+// Conv is nn.Conv1d to Conv3d and nn.ConvTranspose1d to ConvTranspose3d.
+type Conv struct {
+	Dim                                              int
+	In, Out                                          int64
+	Kernel, Stride, Padding, Dilation, OutputPadding Ints
+	Groups                                           int64
+	NoBias, Transposed, Same                         bool
+	PaddingMode                                      string
+}
+
+func (c Conv) class() string {
+	if c.Transposed {
+		return "ConvTranspose" + strconv.Itoa(c.Dim) + "d"
+	}
+	return "Conv" + strconv.Itoa(c.Dim) + "d"
+}
+
+func (c Conv) build(b *Builder, l *Layer) {
+	g := b.G
+	groups := max(c.Groups, 1)
+	k := c.Kernel.expand(c.Dim, 1)
+	args := torch.ConvArgs{Stride: c.Stride.expand(c.Dim, 1), Padding: c.Padding.expand(c.Dim, 0),
+		Dilation: c.Dilation.expand(c.Dim, 1), OutputPadding: c.OutputPadding.expand(c.Dim, 0), Groups: groups, Transposed: c.Transposed}
+	if c.In%groups != 0 || c.Out%groups != 0 {
+		fail(l, "conv-groups", "in_channels", c.In, "out_channels", c.Out, "groups", groups)
+	}
+	shape := append([]int64{c.Out, c.In / groups}, k...)
+	if c.Transposed {
+		shape[0], shape[1] = c.In, c.Out/groups
+	}
+	w := b.param(l, shape...)
+	bias := torch.None
+	if !c.NoBias {
+		bias = b.param(l, c.Out)
+	}
+	odd := make([]int64, c.Dim) // padding='same' with an even span pads one side more, with a copy
+	uneven := false
+	if c.Same {
+		for i := range k {
+			total := args.Dilation[i] * (k[i] - 1)
+			args.Padding[i] = total / 2
+			odd[i] = total % 2
+			uneven = uneven || odd[i] == 1
+		}
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		y := x[0]
+		a := args
+		switch {
+		case c.PaddingMode != "" && c.PaddingMode != "zeros":
+			pads := make([]int64, 0, 2*c.Dim)
+			for _, p := range args.Padding {
+				pads = append(pads, p, p)
+			}
+			y = pad(g, y, pads, c.PaddingMode)
+			a.Padding = make([]int64, c.Dim)
+		case uneven:
+			pads := make([]int64, 0, 2*c.Dim)
+			for _, o := range odd {
+				pads = append(pads, 0, o)
+			}
+			y = pad(g, y, pads, "constant")
+		}
+		return g.Conv(y, w, bias, a)
+	})
+}
+
+func init() {
+	for dim := 1; dim <= 3; dim++ {
+		for _, tr := range []bool{false, true} {
+			register(func(a *Args) Spec {
+				c := Conv{Dim: dim, Transposed: tr, In: a.Size("in_channels"), Out: a.Size("out_channels"), Kernel: a.Required("kernel_size", 1),
+					Stride: a.Ints("stride", 1), Dilation: a.Ints("dilation", 1), Groups: a.Int("groups", 1), NoBias: !a.Bool("bias", true),
+					PaddingMode: a.String("padding_mode", "zeros", "zeros", "reflect", "replicate", "circular")}
+				if c.Groups < 1 {
+					a.fail("argument-positive", "groups", c.Groups)
+					c.Groups = 1
+				}
+				if s, ok := a.m["padding"].(string); ok {
+					a.Ignore("padding")
+					switch s {
+					case "same":
+						c.Same = true
+					case "valid":
+					default:
+						a.fail("argument-choice", "padding", s)
+					}
+				} else {
+					c.Padding = a.Ints("padding", 0)
+				}
+				if tr {
+					c.OutputPadding = a.Ints("output_padding", 0)
+				}
+				return c
+			}, Conv{Dim: dim, Transposed: tr}.class())
+		}
+	}
+}

@@ -1,0 +1,148 @@
+// Package nn builds torch.nn's modules over package torch: constructor arguments
+// under PyTorch's own names, parameters in PyTorch's order, and the forward each
+// module runs. One file per family of layers; each type registers itself under its
+// PyTorch name, so that a list of layers, a printed model and a preset all build the same module.
+package nn
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"vrametre/calc/torch"
+)
+
+// Builder makes modules in a graph.
+type Builder struct {
+	G *torch.Graph
+	// DType of the parameters.
+	DType torch.DType
+	// Training is false for eval(): dropout is the identity, BatchNorm uses its running statistics.
+	Training bool
+}
+
+// Layer is a module with its forward.
+type Layer struct {
+	*torch.Module
+	Kids    []*Layer
+	forward func(x ...torch.Tensor) torch.Tensor
+	g       *torch.Graph
+}
+
+// Spec is a module's constructor arguments.
+type Spec interface {
+	// build adds parameters to m and gives the forward.
+	build(b *Builder, l *Layer)
+	// class is PyTorch's name of the module.
+	class() string
+}
+
+// Add builds s as the child name of parent.
+func (b *Builder) Add(parent *Layer, name string, s Spec) *Layer {
+	l := b.Container(parent, name, s.class())
+	s.build(b, l)
+	return l
+}
+
+// Root starts a model of the given class.
+func (b *Builder) Root(class string) *Layer { return b.Container(nil, "", class) }
+
+// Container adds a module whose forward is set by Forward or Sequential.
+func (b *Builder) Container(parent *Layer, name, class string) *Layer {
+	l := &Layer{g: b.G}
+	if parent == nil {
+		l.Module = b.G.Module(nil, name, class)
+		return l
+	}
+	l.Module = b.G.Module(parent.Module, name, class)
+	parent.Kids = append(parent.Kids, l)
+	return l
+}
+
+// Forward sets what a call of l does.
+func (l *Layer) Forward(f func(x ...torch.Tensor) torch.Tensor) *Layer {
+	l.forward = f
+	return l
+}
+
+// Call runs l's forward on x inside a frame of its own, as _call_impl does.
+func (l *Layer) Call(x ...torch.Tensor) torch.Tensor {
+	l.g.Enter(l.Module, x...)
+	y := l.forward(x...)
+	l.g.Exit(y)
+	return y
+}
+
+// Sequential adds an nn.Sequential whose children are the specs, named by index.
+func (b *Builder) Sequential(parent *Layer, name string, specs ...Spec) *Layer {
+	return b.SequentialNamed(parent, name, "Sequential", specs...)
+}
+
+// SequentialNamed is Sequential for a subclass of it.
+func (b *Builder) SequentialNamed(parent *Layer, name, class string, specs ...Spec) *Layer {
+	l := b.Container(parent, name, class)
+	for i, s := range specs {
+		b.Add(l, strconv.Itoa(i), s)
+	}
+	return l.Chain()
+}
+
+// Chain makes l's forward call its children one after the other.
+func (l *Layer) Chain() *Layer {
+	return l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		y := x[0]
+		for _, k := range l.Kids {
+			y = k.Call(y)
+		}
+		return y
+	})
+}
+
+// param adds a parameter.
+func (b *Builder) param(l *Layer, dims ...int64) torch.Tensor {
+	return b.G.Param(l.Module, b.DType, dims...)
+}
+
+// Ints is one number for every spatial dimension or one each.
+type Ints []int64
+
+// N is one number for every dimension.
+func N(n int64) Ints { return Ints{n} }
+
+// expand gives d values; def when there are none.
+func (v Ints) expand(d int, def int64) []int64 {
+	out := make([]int64, d)
+	for i := range out {
+		switch {
+		case len(v) == 0:
+			out[i] = def
+		case len(v) == 1:
+			out[i] = v[0]
+		case i < len(v):
+			out[i] = v[i]
+		}
+	}
+	return out
+}
+
+var registry = map[string]func(*Args) Spec{}
+
+func register(f func(*Args) Spec, names ...string) {
+	for _, n := range names {
+		registry[n] = f
+	}
+}
+
+// Types lists the registered module names, sorted.
+func Types() []string { return slices.Sorted(maps.Keys(registry)) }
+
+// Parse makes the Spec of a registered type from constructor arguments; at is the place named in errors.
+func Parse(typ, at string, args map[string]any) (Spec, error) {
+	f, ok := registry[typ]
+	if !ok {
+		return nil, unknownType(typ, at)
+	}
+	a := NewArgs(typ, at, args)
+	s := f(a)
+	return s, a.Finish()
+}

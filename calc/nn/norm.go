@@ -1,0 +1,118 @@
+package nn
+
+import (
+	"strconv"
+
+	"vrametre/calc/torch"
+)
+
+// BatchNorm is nn.BatchNorm1d to BatchNorm3d.
+type BatchNorm struct {
+	Dim               int
+	C                 int64
+	NoAffine, NoStats bool
+	Class             string
+}
+
+func (s BatchNorm) class() string {
+	if s.Class != "" {
+		return s.Class
+	}
+	return "BatchNorm" + strconv.Itoa(s.Dim) + "d"
+}
+
+func (s BatchNorm) build(b *Builder, l *Layer) {
+	g := b.G
+	w, bias := torch.None, torch.None
+	if !s.NoAffine {
+		w, bias = b.param(l, s.C), b.param(l, s.C)
+	}
+	var running []torch.Tensor
+	if !s.NoStats { // running_mean, running_var, num_batches_tracked
+		running = []torch.Tensor{g.Buffer(l.Module, b.DType, s.C), g.Buffer(l.Module, b.DType, s.C)}
+		g.Buffer(l.Module, torch.Int64)
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if sh := g.Shape(x[0]); len(sh) >= 2 && sh[1] != s.C {
+			g.Fail("norm-channels", "shape", torch.Shape(sh), "num_features", s.C)
+		}
+		return g.BatchNorm(x[0], w, bias, running, b.Training || s.NoStats)
+	})
+}
+
+// LayerNorm is nn.LayerNorm.
+type LayerNorm struct {
+	Shape    []int64
+	NoAffine bool
+	NoBias   bool
+}
+
+func (LayerNorm) class() string { return "LayerNorm" }
+func (s LayerNorm) build(b *Builder, l *Layer) {
+	w, bias := torch.None, torch.None
+	if !s.NoAffine {
+		w = b.param(l, s.Shape...)
+		if !s.NoBias {
+			bias = b.param(l, s.Shape...)
+		}
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.LayerNorm(x[0], w, bias, s.Shape) })
+}
+
+// GroupNorm is nn.GroupNorm.
+type GroupNorm struct {
+	Groups, C int64
+	NoAffine  bool
+}
+
+func (GroupNorm) class() string { return "GroupNorm" }
+func (s GroupNorm) build(b *Builder, l *Layer) {
+	w, bias := torch.None, torch.None
+	if !s.NoAffine {
+		w, bias = b.param(l, s.C), b.param(l, s.C)
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.GroupNorm(x[0], w, bias, s.Groups) })
+}
+
+// InstanceNorm is nn.InstanceNorm1d to 3d: a batch norm over N x C groups (aten/src/ATen/native/Normalization.cpp).
+type InstanceNorm struct {
+	Dim           int
+	C             int64
+	Affine, Stats bool
+}
+
+func (s InstanceNorm) class() string { return "InstanceNorm" + strconv.Itoa(s.Dim) + "d" }
+func (s InstanceNorm) build(b *Builder, l *Layer) {
+	g := b.G
+	w, bias := torch.None, torch.None
+	if s.Affine {
+		w, bias = b.param(l, s.C), b.param(l, s.C)
+	}
+	if s.Stats {
+		g.Buffer(l.Module, b.DType, s.C)
+		g.Buffer(l.Module, b.DType, s.C)
+		g.Buffer(l.Module, torch.Int64)
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return g.InstanceNorm(x[0], w, bias) })
+}
+
+func init() {
+	for d := 1; d <= 3; d++ {
+		register(func(a *Args) Spec {
+			a.Ignore("eps", "momentum")
+			return BatchNorm{Dim: d, C: a.Size("num_features"), NoAffine: !a.Bool("affine", true), NoStats: !a.Bool("track_running_stats", true)}
+		}, BatchNorm{Dim: d}.class())
+		register(func(a *Args) Spec {
+			a.Ignore("eps", "momentum")
+			return InstanceNorm{Dim: d, C: a.Size("num_features"), Affine: a.Bool("affine", false), Stats: a.Bool("track_running_stats", false)}
+		}, InstanceNorm{Dim: d}.class())
+	}
+	register(func(a *Args) Spec {
+		a.Ignore("eps")
+		return LayerNorm{Shape: a.Required("normalized_shape", 1), NoAffine: !a.Bool("elementwise_affine", true), NoBias: !a.Bool("bias", true)}
+	}, "LayerNorm")
+	register(func(a *Args) Spec {
+		a.Ignore("eps")
+		return GroupNorm{Groups: a.Size("num_groups"), C: a.Size("num_channels"), NoAffine: !a.Bool("affine", true)}
+	}, "GroupNorm")
+}

@@ -1,0 +1,160 @@
+package nn
+
+import (
+	"slices"
+	"strconv"
+
+	"vrametre/calc/torch"
+)
+
+// pad is F.pad: pads are (left, right) from the first spatial dimension on. Constant padding keeps
+// nothing, reflection and replication keep their input, circular copies slices.
+func pad(g *torch.Graph, x torch.Tensor, pads []int64, mode string) torch.Tensor {
+	sh := slices.Clone(g.Shape(x))
+	n := len(pads) / 2
+	if len(sh) < n {
+		g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", n)
+	}
+	for i := range n {
+		d := len(sh) - n + i
+		if mode == "reflect" && (pads[2*i] >= sh[d] || pads[2*i+1] >= sh[d]) {
+			g.Fail("pad-reflect", "shape", torch.Shape(sh), "padding", torch.Shape(pads))
+		}
+		sh[d] += pads[2*i] + pads[2*i+1]
+		if sh[d] <= 0 {
+			g.Fail("shape-negative", "shape", torch.Shape(sh))
+		}
+	}
+	return g.Resize("pad", x, sh, mode == "reflect" || mode == "replicate")
+}
+
+// Pad is nn.ZeroPad, ConstantPad, ReflectionPad and ReplicationPad in 1 to 3 dimensions; Padding as PyTorch
+// takes it, (left, right, top, bottom, ...) from the last dimension on.
+type Pad struct {
+	Class   string
+	Dim     int
+	Mode    string
+	Padding Ints
+}
+
+func (s Pad) class() string { return s.Class }
+func (s Pad) build(b *Builder, l *Layer) {
+	p := s.Padding
+	if len(p) == 1 {
+		p = p.expand(2*s.Dim, 0)
+	}
+	if len(p) != 2*s.Dim {
+		fail(l, "pad-sizes", "padding", torch.Shape(p), "expected", 2*s.Dim)
+	}
+	first := make([]int64, len(p))
+	for i := range s.Dim {
+		copy(first[2*i:], p[2*(s.Dim-1-i):2*(s.Dim-i)])
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return pad(b.G, x[0], first, s.Mode) })
+}
+
+// Upsample is nn.Upsample; its gradient needs only shapes.
+type Upsample struct {
+	Size  Ints
+	Scale []float64
+	Mode  string
+}
+
+func (Upsample) class() string { return "Upsample" }
+func (s Upsample) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return s.Apply(b.G, x[0]) })
+}
+
+// Apply is F.interpolate.
+func (s Upsample) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
+	sh := slices.Clone(g.Shape(x))
+	n := len(sh) - 2
+	if n < 1 {
+		g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 2)
+	}
+	for i := range n {
+		switch {
+		case len(s.Size) > 0:
+			sh[i+2] = s.Size.expand(n, 0)[i]
+		case len(s.Scale) > 0:
+			sh[i+2] = int64(float64(sh[i+2]) * s.Scale[min(i, len(s.Scale)-1)])
+		}
+		if sh[i+2] <= 0 {
+			g.Fail("shape-negative", "shape", torch.Shape(sh))
+		}
+	}
+	return g.Resize("upsample", x, sh, false)
+}
+
+// PixelShuffle moves channels into space (Factor > 0); Unshuffle the other way.
+type PixelShuffle struct {
+	Factor    int64
+	Unshuffle bool
+}
+
+func (s PixelShuffle) class() string {
+	if s.Unshuffle {
+		return "PixelUnshuffle"
+	}
+	return "PixelShuffle"
+}
+
+func (s PixelShuffle) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		sh := slices.Clone(g.Shape(x[0]))
+		n, r := len(sh), s.Factor
+		if n < 3 {
+			g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 3)
+		}
+		c := &sh[n-3]
+		if s.Unshuffle {
+			if sh[n-1]%r != 0 || sh[n-2]%r != 0 {
+				g.Fail("shuffle-factor", "shape", torch.Shape(sh), "factor", r)
+			}
+			*c, sh[n-2], sh[n-1] = *c*r*r, sh[n-2]/r, sh[n-1]/r
+		} else {
+			if *c%(r*r) != 0 {
+				g.Fail("shuffle-factor", "shape", torch.Shape(sh), "factor", r)
+			}
+			*c, sh[n-2], sh[n-1] = *c/(r*r), sh[n-2]*r, sh[n-1]*r
+		}
+		return g.Resize("pixel_shuffle", x[0], sh, false)
+	})
+}
+
+func init() {
+	for d := 1; d <= 3; d++ {
+		for name, mode := range map[string]string{"ZeroPad": "constant", "ConstantPad": "constant", "ReflectionPad": "reflect", "ReplicationPad": "replicate", "CircularPad": "circular"} {
+			class := name + strconv.Itoa(d) + "d"
+			register(func(a *Args) Spec {
+				a.Ignore("value")
+				return Pad{class, d, mode, a.Required("padding", -1<<20)}
+			}, class)
+		}
+	}
+	upsample := func(a *Args) Spec {
+		a.Ignore("align_corners", "recompute_scale_factor", "antialias")
+		s := Upsample{Size: a.Ints("size", 1), Mode: a.String("mode", "nearest")}
+		if v, ok := a.get("scale_factor"); ok {
+			list, isList := v.([]any)
+			if !isList {
+				list = []any{v}
+			}
+			for _, e := range list {
+				f := NewArgs("", "", map[string]any{"f": e}).Float("f", 0)
+				if !(f > 0 && f <= 1e6) {
+					a.fail("argument-positive", "scale_factor", v)
+				}
+				s.Scale = append(s.Scale, f)
+			}
+		}
+		if len(s.Size) == 0 && len(s.Scale) == 0 {
+			a.fail("argument-missing", "scale_factor", nil)
+		}
+		return s
+	}
+	register(upsample, "Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d")
+	register(func(a *Args) Spec { return PixelShuffle{Factor: a.Size("upscale_factor")} }, "PixelShuffle")
+	register(func(a *Args) Spec { return PixelShuffle{Factor: a.Size("downscale_factor"), Unshuffle: true} }, "PixelUnshuffle")
+}

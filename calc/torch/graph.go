@@ -1,0 +1,489 @@
+// Package torch is PyTorch without data: tensors that have a shape, strides, a
+// type and a storage, operations that say what they allocate, what autograd
+// saves for them and what their backward allocates, and an engine that walks
+// one training iteration over them. Sizes are int64 bytes.
+package torch
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vrametre/calc/fault"
+)
+
+// Shape prints as PyTorch prints sizes: [2, 3].
+type Shape []int64
+
+func (s Shape) String() string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, d := range s {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.FormatInt(d, 10))
+	}
+	return b.String() + "]"
+}
+
+// Tensor is a handle into its Graph; None stands for an absent one (no bias).
+type Tensor int32
+
+const None Tensor = -1
+
+type view struct{ shape, stride []int64 }
+
+type tensor struct {
+	view
+	dtype DType
+	needs bool // requires_grad
+	store int32
+	leaf  int32 // index into params, or -1
+	last  int32 // last operation in whose course Python holds this tensor
+}
+
+// Kind says what a storage is for; the parts of a Result follow it.
+type Kind uint8
+
+const (
+	KindWeights Kind = iota
+	KindBuffers
+	KindCast // autocast's copies of weights
+	KindGradients
+	KindOptimizer
+	KindBatch
+	KindActivations
+	KindOutputs
+	KindTemporaries
+	KindOptimizerTemporaries
+	KindKVCache
+	KindWorkspace
+	NumKinds int = iota
+)
+
+type storage struct {
+	bytes int64
+	kind  Kind
+	call  int32 // the module call that made it
+}
+
+// Module is one node of the model's tree.
+type Module struct {
+	Path, Type string
+	Children   []*Module
+	Params     []Tensor
+	Buffers    []Tensor
+	own        int64
+}
+
+// Call is one call of a module: a row of the per-layer table.
+type Call struct {
+	Path, Type string
+	Out        []int64
+	Params     int64 // elements of the module's own parameters
+	Leaf       bool
+	First      bool  // first call of this module
+	Saved      int64 // bytes this call was the first to save
+}
+
+type op struct {
+	name  string
+	call  int32
+	out   Tensor // first result
+	nOut  int8
+	tape  bool // recorded by autograd
+	tmp   int64
+	in    []Tensor
+	saved []Tensor
+	back  func(*backward)
+}
+
+// Graph records a model's forward, operation by operation, for one batch size.
+type Graph struct {
+	Rules Rules
+	// Batch is the number of samples.
+	Batch int64
+
+	t       []tensor
+	st      []storage
+	ops     []op
+	calls   []Call
+	params  []Tensor // in the order of parameters()
+	frames  []frame
+	called  map[*Module]bool
+	noGrad  bool
+	amp     DType // autocast's type, Float32 when off
+	casts   map[Tensor]Tensor
+	lossOp  int
+	outputs []Tensor
+	loss    Tensor
+	target  Tensor
+	Root    *Module
+
+	intArena    []int64
+	tensorArena []Tensor
+}
+
+type frame struct {
+	call int32
+	held []Tensor
+}
+
+// NewGraph starts a recording.
+func NewGraph(batch int64, rules Rules) *Graph {
+	g := &Graph{Rules: rules, Batch: batch, loss: None, target: None, called: map[*Module]bool{},
+		t: make([]tensor, 0, 1024), st: make([]storage, 0, 1024), ops: make([]op, 0, 512), calls: make([]Call, 0, 256)}
+	g.frames = append(g.frames, frame{call: -1})
+	return g
+}
+
+// Fail stops the recording at the current module with a bad-input error.
+func (g *Graph) Fail(code string, args ...any) { fault.Throw(code, g.At(), args...) }
+
+// At is the path of the module being called.
+func (g *Graph) At() string {
+	if c := g.frames[len(g.frames)-1].call; c >= 0 {
+		return g.calls[c].Path
+	}
+	return ""
+}
+
+func (g *Graph) ints(n int) []int64 {
+	if len(g.intArena)+n > cap(g.intArena) {
+		g.intArena = make([]int64, 0, max(4096, n))
+	}
+	k := len(g.intArena)
+	g.intArena = g.intArena[:k+n]
+	return g.intArena[k : k+n : k+n]
+}
+
+func (g *Graph) shapeOf(dims ...int64) []int64 {
+	s := g.ints(len(dims))
+	copy(s, dims)
+	return s
+}
+
+func (g *Graph) list(ts ...Tensor) []Tensor {
+	if len(g.tensorArena)+len(ts) > cap(g.tensorArena) {
+		g.tensorArena = make([]Tensor, 0, max(1024, len(ts)))
+	}
+	k := len(g.tensorArena)
+	g.tensorArena = append(g.tensorArena, ts...)
+	return g.tensorArena[k:len(g.tensorArena):len(g.tensorArena)]
+}
+
+// Shape of x; not to be changed.
+func (g *Graph) Shape(x Tensor) []int64 { return g.t[x].shape }
+
+// DType of x.
+func (g *Graph) DType(x Tensor) DType { return g.t[x].dtype }
+
+// Dim is x.size(i), negative i counting from the end.
+func (g *Graph) Dim(x Tensor, i int) int64 {
+	s := g.t[x].shape
+	if i < 0 {
+		i += len(s)
+	}
+	if i < 0 || i >= len(s) {
+		g.Fail("shape-rank", "shape", Shape(s), "dim", i)
+	}
+	return s[i]
+}
+
+// Needs says whether x requires grad.
+func (g *Graph) Needs(x Tensor) bool { return x != None && g.t[x].needs }
+
+// StorageBytes is the size of the storage behind x.
+func (g *Graph) StorageBytes(x Tensor) int64 { return g.st[g.t[x].store].bytes }
+
+// bytes checks a shape and gives its size; sizes over int64 are refused.
+func (g *Graph) bytes(shape []int64, d DType) int64 {
+	n := d.Size()
+	for _, v := range shape {
+		if v < 0 {
+			g.Fail("shape-negative", "shape", Shape(shape))
+		}
+		if v > 0 && n > math.MaxInt64/64/v {
+			g.Fail("size-overflow", "shape", Shape(shape))
+		}
+		n *= v
+	}
+	return n
+}
+
+func (g *Graph) add(t tensor) Tensor {
+	g.t = append(g.t, t)
+	return Tensor(len(g.t) - 1)
+}
+
+func (g *Graph) newStorage(bytes int64, k Kind) int32 {
+	g.st = append(g.st, storage{bytes: bytes, kind: k, call: g.frames[len(g.frames)-1].call})
+	return int32(len(g.st) - 1)
+}
+
+// fresh is a tensor with a storage of its own, contiguous unless stride is given.
+func (g *Graph) fresh(shape, stride []int64, d DType) Tensor {
+	if stride == nil {
+		stride = g.contiguousStrides(shape)
+	}
+	return g.add(tensor{view: view{shape, stride}, dtype: d, leaf: -1, store: g.newStorage(g.bytes(shape, d), KindTemporaries)})
+}
+
+// alias is another tensor on x's storage.
+func (g *Graph) alias(x Tensor, shape, stride []int64) Tensor {
+	return g.add(tensor{view: view{shape, stride}, dtype: g.t[x].dtype, leaf: -1, store: g.t[x].store})
+}
+
+// Input adds a batch input of the given per-sample shape.
+func (g *Graph) Input(perSample []int64, d DType) Tensor {
+	shape := g.ints(len(perSample) + 1)
+	shape[0] = g.Batch
+	copy(shape[1:], perSample)
+	x := g.fresh(shape, nil, d)
+	g.st[g.t[x].store].kind = KindBatch
+	return x
+}
+
+// Constant is a tensor made in the forward by an operation without inputs
+// (arange, zeros), kept as long as it is used.
+func (g *Graph) Constant(name string, shape []int64, d DType) Tensor {
+	x := g.fresh(g.shapeOf(shape...), nil, d)
+	g.record(op{name: name, out: x, nOut: 1})
+	return x
+}
+
+// Module adds a child named name to parent (nil: the root).
+func (g *Graph) Module(parent *Module, name, typ string) *Module {
+	m := &Module{Type: typ, Path: name}
+	if parent == nil {
+		m.Path = ""
+		g.Root = m
+		return m
+	}
+	if parent.Path != "" {
+		m.Path = parent.Path + "." + name
+	}
+	parent.Children = append(parent.Children, m)
+	return m
+}
+
+// Param adds a parameter to m.
+func (g *Graph) Param(m *Module, d DType, dims ...int64) Tensor {
+	shape := g.shapeOf(dims...)
+	for _, v := range dims {
+		if v < 0 {
+			fault.Throw("shape-negative", m.Path, "shape", Shape(shape))
+		}
+	}
+	p := g.fresh(shape, nil, d)
+	g.st[g.t[p].store].kind = KindWeights
+	g.t[p].needs = true
+	g.t[p].leaf = 0
+	m.Params = append(m.Params, p)
+	m.own += numel(shape)
+	return p
+}
+
+// Share registers another module's parameter in m too (weight tying).
+func (g *Graph) Share(m *Module, p Tensor) {
+	m.Params = append(m.Params, p)
+	m.own += numel(g.t[p].shape)
+}
+
+// Buffer adds a buffer to m.
+func (g *Graph) Buffer(m *Module, d DType, dims ...int64) Tensor {
+	b := g.fresh(g.shapeOf(dims...), nil, d)
+	g.st[g.t[b].store].kind = KindBuffers
+	m.Buffers = append(m.Buffers, b)
+	return b
+}
+
+// Freeze sets requires_grad=False on every parameter of m and below.
+func (g *Graph) Freeze(m *Module) {
+	for _, p := range m.Params {
+		g.t[p].needs = false
+	}
+	for _, c := range m.Children {
+		g.Freeze(c)
+	}
+}
+
+// NoGrad turns recording for backward off (torch.no_grad).
+func (g *Graph) NoGrad() { g.noGrad = true }
+
+// Enter begins a call of m; Python holds its inputs until Exit (_call_impl's arguments).
+func (g *Graph) Enter(m *Module, in ...Tensor) {
+	c := Call{Path: m.Path, Type: m.Type, Params: m.own, Leaf: len(m.Children) == 0, First: !g.called[m]}
+	g.called[m] = true
+	g.calls = append(g.calls, c)
+	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
+	g.Keep(in...)
+}
+
+// Keep holds tensors in a local variable until the current call ends.
+func (g *Graph) Keep(ts ...Tensor) {
+	f := &g.frames[len(g.frames)-1]
+	for _, t := range ts {
+		if t != None {
+			f.held = append(f.held, t)
+		}
+	}
+}
+
+// Exit ends the current call with its result.
+func (g *Graph) Exit(out ...Tensor) {
+	f := g.frames[len(g.frames)-1]
+	g.frames = g.frames[:len(g.frames)-1]
+	for _, t := range f.held {
+		g.touch(t)
+	}
+	if len(out) > 0 && out[0] != None {
+		g.calls[f.call].Out = g.t[out[0]].shape
+	}
+}
+
+func (g *Graph) touch(t Tensor) {
+	if t != None {
+		g.t[t].last = int32(len(g.ops) - 1)
+	}
+}
+
+// record appends o, decides whether autograd keeps it, and gives its results requires_grad.
+func (g *Graph) record(o op) Tensor {
+	o.call = g.frames[len(g.frames)-1].call
+	if o.nOut == 0 {
+		o.nOut = 1
+	}
+	if o.back != nil && !g.noGrad {
+		for _, t := range o.in {
+			if t != None && g.t[t].needs {
+				o.tape = true
+			}
+		}
+	}
+	g.ops = append(g.ops, o)
+	for _, t := range o.in {
+		g.touch(t)
+	}
+	for i := range Tensor(o.nOut) {
+		g.touch(o.out + i)
+		if o.tape && g.t[o.out+i].dtype.Floating() {
+			g.t[o.out+i].needs = true
+		}
+	}
+	return o.out
+}
+
+// wants says whether any of the tensors needs a gradient.
+func (g *Graph) wants(ts ...Tensor) bool {
+	return !g.noGrad && slices.ContainsFunc(ts, g.Needs)
+}
+
+// Named runs f in a call of its own that belongs to no module (a functional operation of the forward).
+func (g *Graph) Named(path string, f func() Tensor) Tensor {
+	g.calls = append(g.calls, Call{Path: path, Type: "function", Leaf: true, First: true})
+	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
+	y := f()
+	g.Exit(y)
+	return y
+}
+
+// Autocast sets autocast's type; Float32 turns it off.
+func (g *Graph) Autocast(d DType) {
+	g.amp = d
+	g.casts = map[Tensor]Tensor{}
+}
+
+// BeginLoss marks the end of model(x): Python binds outputs, and what follows is the loss.
+func (g *Graph) BeginLoss(outputs ...Tensor) {
+	g.outputs = outputs
+	g.lossOp = len(g.ops)
+	g.calls = append(g.calls, Call{Path: "<loss>", Type: "loss", Leaf: true, First: true})
+	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
+}
+
+// EndLoss marks the tensor backward starts from; None in inference.
+func (g *Graph) EndLoss(loss Tensor) {
+	g.loss = loss
+	g.frames = g.frames[:1]
+}
+
+// Parameters lists the distinct parameters in the order of model.parameters(): own first, then the children's.
+func (g *Graph) Parameters() []Tensor {
+	var out []Tensor
+	seen := map[Tensor]bool{}
+	var walk func(*Module)
+	walk = func(m *Module) {
+		for _, p := range m.Params {
+			if !seen[p] {
+				seen[p] = true
+				out = append(out, p)
+			}
+		}
+		for _, c := range m.Children {
+			walk(c)
+		}
+	}
+	walk(g.Root)
+	return out
+}
+
+// movedOrder lists parameters and buffers in the order Module.to() moves them: children first.
+func (g *Graph) movedOrder() []Tensor {
+	var out []Tensor
+	seen := map[Tensor]bool{}
+	var walk func(*Module)
+	walk = func(m *Module) {
+		for _, c := range m.Children {
+			walk(c)
+		}
+		for _, p := range slices.Concat(m.Params, m.Buffers) {
+			if !seen[p] {
+				seen[p] = true
+				out = append(out, p)
+			}
+		}
+	}
+	walk(g.Root)
+	return out
+}
+
+// InputBytes is the size of the batch's inputs, without the target.
+func (g *Graph) InputBytes() int64 {
+	var n int64
+	for i, st := range g.st {
+		if st.kind == KindBatch && (g.target == None || g.t[g.target].store != int32(i)) {
+			n += st.bytes
+		}
+	}
+	return n
+}
+
+// ConvOutputs are the bytes of each convolution's output, one that feeds a global pooling counted pooled.
+func (g *Graph) ConvOutputs() []int64 {
+	var out []int64
+	for i := range g.ops {
+		if g.ops[i].name != "convolution" {
+			continue
+		}
+		y := g.ops[i].out
+		n := g.bytes(g.t[y].shape, g.t[y].dtype)
+		for j := i + 1; j < len(g.ops); j++ { // through elementwise operations to the first reader that changes the size
+			if len(g.ops[j].in) == 0 || g.ops[j].in[0] != y {
+				continue
+			}
+			z := g.ops[j].out
+			if g.ops[j].name == "mean" {
+				n = g.bytes(g.t[z].shape, g.t[z].dtype)
+			}
+			if len(g.ops[j].in) > 1 || numel(g.t[z].shape) != numel(g.t[y].shape) {
+				break
+			}
+			y = z
+		}
+		out = append(out, n)
+	}
+	return out
+}

@@ -1,0 +1,302 @@
+package torch
+
+import "slices"
+
+// Unary describes an elementwise function by what its backward needs
+// (tools/autograd/derivatives.yaml; measured table of layers).
+type Unary struct {
+	Name string
+	// SavesInput or SavesOutput: what is kept for backward.
+	SavesInput, SavesOutput bool
+	// Buffer is bytes per element of a further tensor the kernel makes for its backward.
+	Buffer int64
+	// InPlaceClones: the in-place form clones its input, since the formula needs it.
+	InPlaceClones bool
+}
+
+// Unary applies f to x, into x's own storage if inplace.
+func (g *Graph) Unary(f *Unary, x Tensor, inplace bool) Tensor {
+	t := g.t[x]
+	if inplace {
+		saved := None
+		if f.InPlaceClones && g.wants(x) {
+			saved = g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+			g.record(op{name: "clone", out: saved})
+		}
+		y := g.alias(x, t.shape, t.stride)
+		o := op{name: f.Name, in: g.list(x), out: y, back: func(b *backward) {
+			b.set(0, b.like(0, b.layout(b.gout(0))))
+		}}
+		switch {
+		case saved != None:
+			o.saved = g.list(saved)
+		case f.SavesOutput || f.SavesInput: // the kept result is the same storage
+			o.saved = g.list(y)
+		}
+		g.record(o)
+		if saved != None {
+			g.touch(saved)
+		}
+		return y
+	}
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	o := op{name: f.Name, in: g.list(x), out: y, back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}}
+	switch {
+	case f.SavesInput:
+		o.saved = g.list(x)
+	case f.SavesOutput:
+		o.saved = g.list(y)
+	}
+	if f.Buffer > 0 {
+		buf := g.add(tensor{view: t.view, dtype: UInt8, leaf: -1, store: g.newStorage(numel(t.shape)*f.Buffer, KindTemporaries)})
+		o.nOut = 2
+		o.saved = g.list(append(slices.Clone(o.saved), buf)...)
+	}
+	return g.record(o)
+}
+
+// Add is a + b (also a - b and a + alpha*b) with broadcasting; the gradient passes through.
+func (g *Graph) Add(a, b Tensor) Tensor { return g.add2("add", a, b, false) }
+
+// AddInPlace is a += b.
+func (g *Graph) AddInPlace(a, b Tensor) Tensor { return g.add2("add_", a, b, true) }
+
+func (g *Graph) add2(name string, a, b Tensor, inplace bool) Tensor {
+	x, y := g.t[a], g.t[b]
+	shape := g.broadcast(x.shape, y.shape)
+	var out Tensor
+	if inplace {
+		if !slices.Equal(shape, x.shape) {
+			g.Fail("shape-broadcast", "a", Shape(x.shape), "b", Shape(y.shape))
+		}
+		out = g.alias(a, x.shape, x.stride)
+	} else {
+		out = g.fresh(shape, g.likeStrides(shape, x.view, y.view), promote(x.dtype, y.dtype))
+	}
+	return g.record(op{name: name, in: g.list(a, b), out: out, back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		for i := range 2 {
+			if b.need(i) {
+				b.set(i, b.alias(v, l.shape, l.stride))
+			}
+		}
+	}})
+}
+
+// AddScalar is x + c: a copy, the gradient passes through.
+func (g *Graph) AddScalar(x Tensor) Tensor { return g.passUnary("add", x) }
+
+func (g *Graph) passUnary(name string, x Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: name, in: g.list(x), out: y, back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		b.set(0, b.alias(v, l.shape, l.stride))
+	}})
+}
+
+// Mul is a * b with broadcasting; each factor is kept for the other's gradient.
+func (g *Graph) Mul(a, b Tensor) Tensor {
+	x, y := g.t[a], g.t[b]
+	shape := g.broadcast(x.shape, y.shape)
+	out := g.fresh(shape, g.likeStrides(shape, x.view, y.view), promote(x.dtype, y.dtype))
+	o := op{name: "mul", in: g.list(a, b), out: out, back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		for i := range 2 {
+			if b.need(i) {
+				b.step()
+				b.set(i, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l, b.in(1-i)), b.c.gts[v].dtype))
+			}
+		}
+	}}
+	if g.wants(b) {
+		o.saved = append(o.saved, a)
+	}
+	if g.wants(a) {
+		o.saved = append(o.saved, b)
+	}
+	o.saved = g.list(o.saved...)
+	return g.record(o)
+}
+
+// Div is a / b with broadcasting (div's backward also keeps the numerator for the denominator).
+func (g *Graph) Div(a, b Tensor) Tensor {
+	x, y := g.t[a], g.t[b]
+	shape := g.broadcast(x.shape, y.shape)
+	out := g.fresh(shape, g.likeStrides(shape, x.view, y.view), promote(x.dtype, y.dtype))
+	o := op{name: "div", in: g.list(a, b), out: out, back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		d := b.c.gts[v].dtype
+		if b.need(0) {
+			b.step()
+			b.set(0, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l, b.in(1)), d))
+		}
+		if b.need(1) { // -grad * ((self / other) / other)
+			neg := b.alloc(l.shape, l.stride, d)
+			q := b.alloc(l.shape, l.stride, d)
+			q2 := b.alloc(l.shape, l.stride, d)
+			b.free(q)
+			r := b.alloc(l.shape, l.stride, d)
+			b.free(neg)
+			b.free(q2)
+			b.set(1, r)
+		}
+	}}
+	if g.wants(b) {
+		o.saved = append(o.saved, a)
+	}
+	o.saved = g.list(append(o.saved, b)...)
+	return g.record(o)
+}
+
+// Scale is x * c or x / c with a Python number: nothing kept, one copy each way.
+func (g *Graph) Scale(x Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: "mul", in: g.list(x), out: y, back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}})
+}
+
+// MulSaved multiplies x by a tensor made for it that needs no gradient (dropout noise), in place or not.
+func (g *Graph) mulNoise(name string, x Tensor, noiseShape []int64, inplace bool) Tensor {
+	t := g.t[x]
+	noise := g.fresh(noiseShape, nil, t.dtype)
+	g.record(op{name: "bernoulli_", out: noise})
+	var y Tensor
+	if inplace {
+		y = g.alias(x, t.shape, t.stride)
+	} else {
+		y = g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	}
+	return g.record(op{name: name, in: g.list(x, noise), out: y, saved: g.list(noise), back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}})
+}
+
+// Dropout as CUDA runs it: native_dropout's bool mask (aten/src/ATen/native/Dropout.cpp);
+// the in-place form keeps its noise in the input's type. p of 0 is the identity.
+func (g *Graph) Dropout(x Tensor, p float64, inplace bool) Tensor {
+	t := g.t[x]
+	switch {
+	case p == 0 || g.noGrad:
+		return x
+	case inplace || p == 1:
+		return g.mulNoise("dropout_", x, t.shape, inplace)
+	}
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	mask := g.fresh(t.shape, g.t[y].stride, Bool)
+	return g.record(op{name: "native_dropout", in: g.list(x), out: y, nOut: 2, saved: g.list(mask), back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}})
+}
+
+// FeatureDropout drops whole channels: noise of shape [N, C, 1, ...].
+func (g *Graph) FeatureDropout(x Tensor, p float64, inplace bool) Tensor {
+	t := g.t[x]
+	if p == 0 || g.noGrad {
+		return x
+	}
+	if len(t.shape) < 2 {
+		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 1)
+	}
+	s := g.ints(len(t.shape))
+	for i := range s {
+		s[i] = 1
+	}
+	s[0], s[1] = t.shape[0], t.shape[1]
+	return g.mulNoise("feature_dropout", x, s, inplace)
+}
+
+// To is x.to(dtype): x itself when it already has the type.
+func (g *Graph) To(x Tensor, d DType) Tensor {
+	t := g.t[x]
+	if t.dtype == d {
+		return x
+	}
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), d)
+	return g.record(op{name: "_to_copy", in: g.list(x), out: y, back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		b.set(0, b.alias(v, l.shape, l.stride)) // set casts to the input's type
+	}})
+}
+
+// Roll is torch.roll: a contiguous copy each way.
+func (g *Graph) Roll(x Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, nil, t.dtype)
+	return g.record(op{name: "roll", in: g.list(x), out: y, back: func(b *backward) {
+		b.set(0, b.alloc(b.in(0).shape, nil, b.c.gts[b.gout(0)].dtype))
+	}})
+}
+
+// MaskedFill is x.masked_fill(mask, c), keeping the mask.
+func (g *Graph) MaskedFill(x, mask Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: "masked_fill", in: g.list(x, mask), out: y, saved: g.list(mask), back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}})
+}
+
+// Compare is an elementwise comparison of x with a number: a bool tensor.
+func (g *Graph) Compare(x Tensor) Tensor {
+	t := g.t[x]
+	return g.record(op{name: "eq", in: g.list(x), out: g.fresh(t.shape, nil, Bool)})
+}
+
+// Softmax and log-softmax keep their result.
+func (g *Graph) Softmax(x Tensor) Tensor { return g.softmax("_softmax", x) }
+
+// LogSoftmax is log_softmax over one dimension.
+func (g *Graph) LogSoftmax(x Tensor) Tensor { return g.softmax("_log_softmax", x) }
+
+func (g *Graph) softmax(name string, x Tensor) Tensor {
+	t := g.t[x]
+	if g.amp != Float32 {
+		x = g.To(x, Float32)
+		t = g.t[x]
+	}
+	y := g.fresh(t.shape, g.formatStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: name, in: g.list(x), out: y, saved: g.list(y), back: func(b *backward) {
+		b.set(0, b.alloc(b.in(0).shape, nil, b.c.gts[b.gout(0)].dtype))
+	}})
+}
+
+// Pow is x ** c, keeping x.
+func (g *Graph) Pow(x Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: "pow", in: g.list(x), out: y, saved: g.list(x), back: func(b *backward) {
+		// grad * (exponent * self.pow(exponent - 1))
+		l := b.in(0)
+		d := b.c.gts[b.gout(0)].dtype
+		p := b.alloc(l.shape, l.stride, d)
+		q := b.alloc(l.shape, l.stride, d)
+		b.free(p)
+		r := b.alloc(l.shape, l.stride, d)
+		b.free(q)
+		b.set(0, r)
+	}})
+}
+
+// PReLU keeps its input; the weight's gradient is collected beside the input's.
+func (g *Graph) PReLU(x, w Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: "prelu", in: g.list(x, w), out: y, saved: g.list(x, w), back: func(b *backward) {
+		if b.need(0) {
+			b.set(0, b.like(0, b.layout(b.gout(0))))
+		}
+		if b.need(1) {
+			b.set(1, b.like2(1))
+		}
+	}})
+}

@@ -1,0 +1,166 @@
+package torch
+
+// Matrix products. The order of allocations in each backward is that of the
+// generated code (tools/autograd/derivatives.yaml) as measured.
+
+// Linear is F.linear: addmm where there is a bias and the input can be seen as a
+// matrix, else matmul and an added bias (aten/src/ATen/native/Linear.cpp).
+func (g *Graph) Linear(x, w, bias Tensor) Tensor {
+	x, w, bias = g.cast(x), g.cast(w), g.cast(bias)
+	in, out := g.t[w].shape[1], g.t[w].shape[0]
+	t := g.t[x]
+	if len(t.shape) == 0 || t.shape[len(t.shape)-1] != in {
+		g.Fail("linear-features", "shape", Shape(t.shape), "in_features", in)
+	}
+	sh := g.shapeOf(t.shape...)
+	sh[len(sh)-1] = out
+	if len(sh) == 2 {
+		return g.addmm(x, w, bias)
+	}
+	if bias != None && len(sh) == 3 && isContiguous(t.shape, t.stride) {
+		m := g.Reshape(x, numel(t.shape)/max(in, 1), in)
+		return g.View(g.addmm(m, w, bias), sh...)
+	}
+	m := g.Reshape(x, numel(t.shape)/max(in, 1), in)
+	y := g.View(g.addmm(m, w, None), sh...)
+	if bias != None {
+		y = g.AddInPlace(y, bias)
+	}
+	return y
+}
+
+// addmm is x w^T + bias on matrices (mm without a bias). The weight's own transpose is a view.
+func (g *Graph) addmm(x, w, bias Tensor) Tensor {
+	t := g.t[x]
+	out := g.t[w].shape[0]
+	y := g.fresh(g.shapeOf(t.shape[0], out), nil, t.dtype)
+	o := op{name: "addmm", in: g.list(x, w, bias), out: y, back: addmmBack}
+	if bias == None {
+		o.name, o.back = "mm", mmBack
+	}
+	if g.wants(w) {
+		o.saved = append(o.saved, x)
+	}
+	if g.wants(x) {
+		o.saved = append(o.saved, w)
+	}
+	o.saved = g.list(o.saved...)
+	return g.record(o)
+}
+
+func addmmBack(b *backward) {
+	v := b.gout(0)
+	l := b.layout(v)
+	if b.need(0) {
+		b.step()
+		b.set(0, b.like2(0))
+	}
+	if b.need(1) {
+		b.step()
+		b.set(1, b.like2(1))
+	}
+	if b.need(2) {
+		b.set(2, b.alias(v, l.shape, l.stride))
+	}
+}
+
+func mmBack(b *backward) {
+	for _, i := range [...]int{1, 0} {
+		if b.need(i) {
+			b.step()
+			b.set(i, b.like2(i))
+		}
+	}
+}
+
+// like2 is a contiguous gradient for input i.
+func (b *backward) like2(i int) gt {
+	x := &b.c.g.t[b.o.in[i]]
+	return b.alloc(x.shape, nil, x.dtype)
+}
+
+// Matmul is torch.matmul for two operands of at least two dimensions: batched operands are
+// expanded and reshaped to three dimensions, which copies what is not contiguous.
+func (g *Graph) Matmul(a, b Tensor) Tensor {
+	a, b = g.cast(a), g.cast(b)
+	x, y := g.t[a], g.t[b]
+	n, k := len(x.shape), len(y.shape)
+	if n < 2 || k < 2 || x.shape[n-1] != y.shape[k-2] {
+		g.Fail("shape-matmul", "a", Shape(x.shape), "b", Shape(y.shape))
+	}
+	if n == 2 && k == 2 {
+		return g.mm2(a, b)
+	}
+	lead := g.broadcast(x.shape[:n-2], y.shape[:k-2])
+	full := func(t Tensor, v view) Tensor {
+		m := len(v.shape)
+		sh := append(g.shapeOf(lead...), v.shape[m-2], v.shape[m-1])
+		e := g.Expand(t, sh...)
+		return g.Reshape(e, numel(lead), v.shape[m-2], v.shape[m-1])
+	}
+	p := full(a, x.view)
+	q := full(b, y.view)
+	r := g.Bmm(p, q)
+	return g.View(r, append(g.shapeOf(lead...), x.shape[n-2], y.shape[k-1])...)
+}
+
+// mm2 is torch.mm of two activations.
+func (g *Graph) mm2(a, b Tensor) Tensor { return g.Bmm(a, b) }
+
+// Bmm is a batched matrix product; each factor is kept for the other's gradient.
+func (g *Graph) Bmm(a, b Tensor) Tensor {
+	a, b = g.cast(a), g.cast(b)
+	x, y := g.t[a], g.t[b]
+	n := len(x.shape)
+	sh := g.shapeOf(x.shape...)
+	sh[n-1] = y.shape[n-1]
+	o := op{name: "bmm", in: g.list(a, b), out: g.fresh(sh, nil, x.dtype), back: func(b *backward) {
+		for i := range 2 {
+			if b.need(i) {
+				b.step()
+				b.set(i, b.like2(i))
+			}
+		}
+	}}
+	if g.wants(b) {
+		o.saved = append(o.saved, a)
+	}
+	if g.wants(a) {
+		o.saved = append(o.saved, b)
+	}
+	o.saved = g.list(o.saved...)
+	return g.record(o)
+}
+
+// Embedding looks rows of w up by x's indices, which are kept.
+func (g *Graph) Embedding(x, w Tensor) Tensor {
+	t := g.t[x]
+	sh := append(g.shapeOf(t.shape...), g.t[w].shape[1])
+	if t.dtype.Floating() {
+		g.Fail("embedding-dtype", "dtype", t.dtype.String())
+	}
+	o := op{name: "embedding", in: g.list(w, x), out: g.fresh(sh, nil, g.t[w].dtype), back: func(b *backward) { b.set(0, b.like2(0)) }}
+	if g.wants(w) {
+		o.saved = g.list(x)
+	}
+	return g.record(o)
+}
+
+// cast is autocast's: floating tensors enter a matrix product in its type; a parameter's copy is
+// made once per forward and kept (autocast's weight cache).
+func (g *Graph) cast(x Tensor) Tensor {
+	if x == None || g.amp == Float32 || g.t[x].dtype != Float32 {
+		return x
+	}
+	if g.t[x].leaf >= 0 && g.t[x].needs {
+		if c, ok := g.casts[x]; ok {
+			return c
+		}
+		c := g.To(x, g.amp)
+		g.st[g.t[c].store].kind = KindCast
+		g.casts[x] = c
+		g.frames[0].held = append(g.frames[0].held, c)
+		return c
+	}
+	return g.To(x, g.amp)
+}

@@ -1,0 +1,118 @@
+package torch
+
+// Norm is a normalisation by rows of saved statistics: aten's native_batch_norm, native_layer_norm, native_group_norm.
+// It keeps its input and two statistics (float32 for half inputs); the backward gives input, weight and bias.
+func (g *Graph) norm(name string, x, w, bias Tensor, stats []int64, stride []int64, kept ...Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, stride, t.dtype)
+	sd := t.dtype
+	if sd.Half() {
+		sd = Float32
+	}
+	mean := g.fresh(stats, nil, sd)
+	rstd := g.fresh(stats, nil, sd)
+	o := op{name: name, in: g.list(x, w, bias), out: y, nOut: 3, back: func(b *backward) {
+		for i := range 3 {
+			if b.need(i) {
+				switch i {
+				case 0:
+					b.set(0, b.alloc(b.in(0).shape, b.c.g.formatStrides(b.in(0).shape, b.in(0)), b.c.g.t[b.o.in[0]].dtype))
+				default:
+					b.set(i, b.like2(i))
+				}
+			}
+		}
+	}}
+	o.saved = append(o.saved, x, mean, rstd)
+	if w != None {
+		o.saved = append(o.saved, w)
+	}
+	o.saved = g.list(append(o.saved, kept...)...)
+	return g.record(o)
+}
+
+// BatchNorm over channel 1. training: the batch's own statistics (training); else the running ones, and only the input is kept.
+func (g *Graph) BatchNorm(x, w, bias Tensor, running []Tensor, training bool) Tensor {
+	t := g.t[x]
+	if len(t.shape) < 2 {
+		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 1)
+	}
+	c := t.shape[1]
+	if training && !g.noGrad {
+		if c > 0 && numel(t.shape)/c == 1 {
+			g.Fail("batchnorm-one-value", "shape", Shape(t.shape))
+		}
+	}
+	stats := []int64{0}
+	if training {
+		stats = []int64{c}
+	}
+	return g.norm("native_batch_norm", x, w, bias, stats, g.formatStrides(t.shape, t.view), running...)
+}
+
+// LayerNorm over the last dimensions normalised.
+func (g *Graph) LayerNorm(x, w, bias Tensor, normalised []int64) Tensor {
+	if g.amp != Float32 {
+		x = g.To(x, Float32)
+	}
+	x = g.Contiguous(x)
+	t := g.t[x]
+	n := len(t.shape) - len(normalised)
+	if n < 0 || !sameShape(t.shape[n:], normalised) {
+		g.Fail("layernorm-shape", "shape", Shape(t.shape), "normalized_shape", Shape(normalised))
+	}
+	stats := g.ints(len(t.shape))
+	for i := range stats {
+		stats[i] = 1
+		if i < n {
+			stats[i] = t.shape[i]
+		}
+	}
+	return g.norm("native_layer_norm", x, w, bias, stats, nil)
+}
+
+func sameShape(a, b []int64) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// GroupNorm with groups over channel 1.
+func (g *Graph) GroupNorm(x, w, bias Tensor, groups int64) Tensor {
+	if g.amp != Float32 {
+		x = g.To(x, Float32)
+	}
+	t := g.t[x]
+	if len(t.shape) < 2 || groups <= 0 || t.shape[1]%groups != 0 {
+		g.Fail("groupnorm-groups", "shape", Shape(t.shape), "num_groups", groups)
+	}
+	return g.norm("native_group_norm", x, w, bias, []int64{t.shape[0], groups}, g.formatStrides(t.shape, t.view))
+}
+
+// InstanceNorm views N x C as channels of one sample; its affine weights are repeated N times.
+func (g *Graph) InstanceNorm(x, w, bias Tensor) Tensor {
+	t := g.t[x]
+	if len(t.shape) < 3 {
+		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 2)
+	}
+	n, c := t.shape[0], t.shape[1]
+	sh := g.shapeOf(t.shape...)
+	sh[0], sh[1] = 1, n*c
+	if w != None {
+		w, bias = g.repeat(w, n), g.repeat(bias, n)
+	}
+	x = g.View(g.Contiguous(x), sh...)
+	y := g.norm("native_batch_norm", x, w, bias, []int64{n * c}, nil)
+	return g.View(y, t.shape...)
+}
+
+// repeat is x.repeat(n) of a vector.
+func (g *Graph) repeat(x Tensor, n int64) Tensor {
+	c := g.t[x].shape[0]
+	return g.record(op{name: "repeat", in: g.list(x), out: g.fresh([]int64{n * c}, nil, g.t[x].dtype), back: func(b *backward) {
+		b.set(0, b.like2(0))
+	}})
+}

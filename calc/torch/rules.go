@@ -1,0 +1,18 @@
+package torch
+
+// Rules are what changed between PyTorch versions; each field names its source.
+type Rules struct {
+	// MeanSavesInput: mean(dim) saved its input before 2.2 (pytorch issue 109876, PR 109935).
+	MeanSavesInput bool
+	// SDPA: nn.MultiheadAttention and nn.TransformerEncoderLayer call
+	// scaled_dot_product_attention since 2.0 (release notes of 2.0).
+	SDPA bool
+	// Attention is the kernel behind scaled_dot_product_attention: math, flash or efficient.
+	Attention string
+	// ForeachAdamLists is the number of parameter-sized lists foreach Adam builds in a
+	// step: two (sqrt, then denom) in 1.13, one since 2.0 (golden measurements; torch/optim/adam.py).
+	ForeachAdamLists int
+	// AccumulateInPlace: the engine adds a second gradient into the first when it holds the
+	// only reference (input_buffer.cpp, can_accumulate_inplace).
+	AccumulateInPlace bool
+}

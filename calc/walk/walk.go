@@ -1,0 +1,364 @@
+// Package walk replays a training iteration over a memory: it counts live bytes by kind,
+// finds the peak of each phase, and passes every allocation on, in order, to an allocator.
+package walk
+
+import (
+	"vrametre/calc/optim"
+	"vrametre/calc/torch"
+)
+
+// Sink receives the allocations, in order. Ids are small and reused after Free.
+type Sink interface {
+	// Alloc is false when the memory is full.
+	Alloc(id int32, bytes int64) bool
+	Free(id int32)
+	// Allocated is what is in use, rounded as the sink rounds.
+	Allocated() int64
+}
+
+// When gradients go.
+const (
+	ZeroAtStart = iota
+	ZeroBeforeBackward
+	ZeroAtEnd
+)
+
+// Config says how the training loop is written.
+type Config struct {
+	Train        bool
+	Accumulation int
+	// KeepGrads: zero_grad(set_to_none=False) leaves the gradients allocated.
+	KeepGrads bool
+	ZeroAt    int
+	Optimizer optim.Config
+	// Master is extra resident bytes per trainable parameter element (fp32 master weights).
+	Master int64
+	// Extra are storages that live through the whole run.
+	Extra []Extra
+	// Workspace is what cuBLAS takes for good at the first matrix product of the main thread, and
+	// of autograd's thread; the sink sees it, the live bytes do not.
+	Workspace int64
+	// Iterations to walk, at least 2: the second is the steady one.
+	Iterations int
+	// Timeline asks for the steady iteration's points.
+	Timeline bool
+}
+
+// Extra is a storage beside the model's (a key-value cache).
+type Extra struct {
+	Bytes int64
+	Kind  torch.Kind
+}
+
+// Phase of a training iteration.
+type Phase uint8
+
+const (
+	Forward Phase = iota
+	Backward
+	Step
+	NumPhases
+)
+
+// Point is one operation: the highest live bytes while it ran, what it allocated, and what was freed before the next.
+type Point struct {
+	Step              int32 // index into Program.Steps; -1: the optimizer
+	Phase             Phase
+	Live, Alloc, Free int64
+}
+
+// Peaks are the peaks of live bytes by phase.
+type Peaks [NumPhases]int64
+
+// Walk is what a replay found.
+type Walk struct {
+	First, Steady Peaks
+	// Kinds are the live bytes by kind at the highest point of the steady iteration.
+	Kinds [torch.NumKinds]int64
+	Peak  int64
+	Phase Phase
+	// At is the Program step of the peak; -1: the optimizer.
+	At int32
+	// PeakPoint is the index of the peak in Timeline.
+	PeakPoint int
+	Timeline  []Point
+	State     int64
+	// AllocatedAtPeak is the sink's Allocated at the peak, WorkspaceAtPeak what of it is cuBLAS's.
+	AllocatedAtPeak, WorkspaceAtPeak int64
+	// OutOfMemory: the sink was full, and the walk stopped there.
+	OutOfMemory bool
+}
+
+type machine struct {
+	p    *torch.Program
+	cfg  Config
+	sink Sink
+	w    *Walk
+
+	bytes  []int64 // by id
+	kind   []torch.Kind
+	freeID []int32
+	id     []int32 // of each slot in this pass
+	grad   []int32 // id of each parameter's gradient, -1 when absent
+
+	live   int64
+	kinds  [torch.NumKinds]int64
+	peaks  Peaks
+	phase  Phase
+	at     int32
+	steady bool
+	points []Point
+	params []optim.Param
+
+	out, loss, batch []int32
+
+	workspaces [2]bool // of the main and of autograd's thread
+}
+
+// Run replays p.
+func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
+	m := &machine{p: p, cfg: cfg, sink: sink, w: &Walk{}}
+	n := len(p.Bytes)
+	m.bytes, m.kind = make([]int64, 0, n), make([]torch.Kind, 0, n)
+	m.id = make([]int32, n)
+	m.grad = make([]int32, len(p.Params))
+	for i := range m.grad {
+		m.grad[i] = -1
+	}
+	for _, r := range p.Resident {
+		m.id[r.Slot] = m.alloc(p.Bytes[r.Slot], r.Kind)
+	}
+	for _, e := range cfg.Extra {
+		m.alloc(e.Bytes, e.Kind)
+	}
+	if cfg.Train {
+		for i := range p.Params {
+			if q := &p.Params[i]; q.Trained {
+				n := int64(1)
+				for _, d := range q.Shape {
+					n *= d
+				}
+				m.params = append(m.params, optim.Param{Shape: q.Shape, Numel: n, DType: q.DType})
+				if cfg.Master > 0 {
+					m.alloc(n*cfg.Master, torch.KindWeights)
+				}
+			}
+		}
+		cfg.Optimizer.Construct(m.params, m)
+	}
+	for it := range max(cfg.Iterations, 2) {
+		if m.w.OutOfMemory {
+			break
+		}
+		m.steady = it == 1
+		m.peaks = Peaks{}
+		m.iteration(it == 0)
+		switch it {
+		case 0:
+			m.w.First = m.peaks
+		case 1:
+			m.w.Steady = m.peaks
+			m.w.Timeline = m.points
+		}
+	}
+	return m.w
+}
+
+func (m *machine) alloc(bytes int64, k torch.Kind) int32 {
+	var id int32
+	if n := len(m.freeID); n > 0 {
+		id = m.freeID[n-1]
+		m.freeID = m.freeID[:n-1]
+		m.bytes[id], m.kind[id] = bytes, k
+	} else {
+		id = int32(len(m.bytes))
+		m.bytes = append(m.bytes, bytes)
+		m.kind = append(m.kind, k)
+	}
+	m.live += bytes
+	m.kinds[k] += bytes
+	if m.sink != nil && !m.w.OutOfMemory && !m.sink.Alloc(id, bytes) {
+		m.w.OutOfMemory = true
+	}
+	if m.live > m.peaks[m.phase] {
+		m.peak()
+	}
+	if n := len(m.points); n > 0 && m.steady {
+		pt := &m.points[n-1]
+		pt.Alloc += bytes
+		pt.Live = max(pt.Live, m.live)
+	}
+	return id
+}
+
+func (m *machine) peak() {
+	m.peaks[m.phase] = m.live
+	if m.steady && m.live > m.w.Peak {
+		m.w.Peak, m.w.Kinds, m.w.Phase, m.w.At, m.w.PeakPoint = m.live, m.kinds, m.phase, m.at, len(m.points)-1
+		if m.sink != nil {
+			m.w.AllocatedAtPeak, m.w.WorkspaceAtPeak = m.sink.Allocated(), m.workspace()
+		}
+	}
+}
+
+func (m *machine) workspace() int64 {
+	var n int64
+	for _, w := range m.workspaces {
+		if w {
+			n += m.cfg.Workspace
+		}
+	}
+	return n
+}
+
+// matmul gives the thread its cuBLAS workspace.
+func (m *machine) matmul(ph Phase) {
+	if m.cfg.Workspace == 0 || m.workspaces[ph] || m.sink == nil {
+		return
+	}
+	m.workspaces[ph] = true
+	id := int32(len(m.bytes))
+	m.bytes, m.kind = append(m.bytes, 0), append(m.kind, torch.KindWorkspace)
+	if !m.w.OutOfMemory && !m.sink.Alloc(id, m.cfg.Workspace) {
+		m.w.OutOfMemory = true
+	}
+}
+
+func (m *machine) free(id int32) {
+	b := m.bytes[id]
+	m.live -= b
+	m.kinds[m.kind[id]] -= b
+	m.freeID = append(m.freeID, id)
+	if n := len(m.points); n > 0 && m.steady {
+		m.points[n-1].Free += b
+	}
+	if m.sink != nil && !m.w.OutOfMemory {
+		m.sink.Free(id)
+	}
+}
+
+func (m *machine) freeAll(ids []int32) []int32 {
+	for _, id := range ids {
+		m.free(id)
+	}
+	return ids[:0]
+}
+
+func (m *machine) setKind(id int32, k torch.Kind) {
+	m.kinds[m.kind[id]] -= m.bytes[id]
+	m.kind[id] = k
+	m.kinds[k] += m.bytes[id]
+}
+
+func (m *machine) begin(ph Phase, step int32) {
+	m.phase, m.at = ph, step
+	if m.steady && m.cfg.Timeline {
+		m.points = append(m.points, Point{Step: step, Phase: ph, Live: m.live})
+	}
+	if m.live > m.peaks[ph] {
+		m.peak()
+	}
+}
+
+func (m *machine) zeroGrad() {
+	if m.cfg.KeepGrads {
+		return
+	}
+	for i, id := range m.grad {
+		if id >= 0 {
+			m.free(id)
+			m.grad[i] = -1
+		}
+	}
+}
+
+func (m *machine) iteration(first bool) {
+	m.phase = Forward
+	if m.cfg.Train && m.cfg.ZeroAt == ZeroAtStart {
+		m.zeroGrad()
+	}
+	for a := range max(m.cfg.Accumulation, 1) {
+		m.pass(a == 0)
+	}
+	if !m.cfg.Train {
+		return
+	}
+	m.begin(Step, -1)
+	m.cfg.Optimizer.Step(m.params, first, m)
+	if first {
+		m.w.State = m.kinds[torch.KindOptimizer]
+	}
+	if m.cfg.ZeroAt == ZeroAtEnd {
+		m.zeroGrad()
+	}
+}
+
+// pass is one forward and backward. The old batch goes before the new one comes, as in
+// `for x, y in loader: x = x.to(device)`; the old output and loss go when they are reassigned.
+func (m *machine) pass(firstPass bool) {
+	p := m.p
+	m.phase, m.at = Forward, 0
+	m.batch = m.freeAll(m.batch)
+	for _, s := range p.Batch {
+		m.id[s] = m.alloc(p.Bytes[s], torch.KindBatch)
+		m.batch = append(m.batch, m.id[s])
+	}
+	phase := Forward
+	for i := 0; ; i++ {
+		if i == p.OutputAt {
+			m.out = m.freeAll(m.out)
+		}
+		if i == p.LossAt {
+			m.loss = m.freeAll(m.loss)
+		}
+		if i == p.BackwardAt {
+			for _, s := range p.Outputs {
+				m.out = append(m.out, m.id[s])
+			}
+			for _, s := range p.Loss {
+				m.loss = append(m.loss, m.id[s])
+			}
+			if m.cfg.Train && firstPass && m.cfg.ZeroAt == ZeroBeforeBackward {
+				m.zeroGrad()
+			}
+			phase = Backward
+		}
+		if i == len(p.Events) {
+			break
+		}
+		switch e := &p.Events[i]; e.Op {
+		case torch.EvStep:
+			m.begin(phase, e.Slot)
+			if p.Steps[e.Slot].Matmul {
+				m.matmul(phase)
+			}
+		case torch.EvAlloc:
+			m.id[e.Slot] = m.alloc(p.Bytes[e.Slot], e.Kind)
+		case torch.EvFree:
+			m.free(m.id[e.Slot])
+		case torch.EvKind:
+			m.setKind(m.id[e.Slot], e.Kind)
+		case torch.EvGrad:
+			id := m.id[e.Slot]
+			if m.grad[e.Param] >= 0 {
+				m.free(id)
+				break
+			}
+			m.grad[e.Param] = id
+			m.setKind(id, torch.KindGradients)
+		case torch.EvGradCopy:
+			if m.grad[e.Param] < 0 {
+				m.grad[e.Param] = m.alloc(p.Bytes[e.Slot], torch.KindGradients)
+			}
+		}
+	}
+}
+
+// State makes a state tensor of the optimizer.
+func (m *machine) State(bytes int64) { m.alloc(bytes, torch.KindOptimizer) }
+
+// Temp makes a temporary of the optimizer.
+func (m *machine) Temp(bytes int64) int32 { return m.alloc(bytes, torch.KindOptimizerTemporaries) }
+
+// Free drops a temporary of the optimizer.
+func (m *machine) Free(id int32) { m.free(id) }
