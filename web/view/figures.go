@@ -1,6 +1,8 @@
 package view
 
 import (
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +24,9 @@ const (
 
 // Kinds lists them, from the tank's bottom to its top.
 var Kinds = []string{KindRuntime, KindWeights, KindGradients, KindOptimizer, KindBatch, KindActivations, KindTemporaries}
+
+// TensorKinds are the kinds that are tensors: what PyTorch counts, without what the card adds.
+var TensorKinds = Kinds[1:]
 
 // KindOf says how the page draws a part of the result.
 func KindOf(part string) string {
@@ -124,15 +129,21 @@ func (f Figures) Kind(ref string) string {
 	return fig.kind
 }
 
-// Share reads "a/b" as a fraction between 0 and 1, for the length of a bar.
+// Share reads "a/b" as a fraction between 0 and 1, for the length of a bar;
+// "sqrt:a/b" is its square root, for the side of a square.
 func (f Figures) Share(ref string) (float64, bool) {
-	above, below, _ := strings.Cut(ref, "/")
+	ratio, area := strings.CutPrefix(ref, "sqrt:")
+	above, below, _ := strings.Cut(ratio, "/")
 	a, okA := f.Number(above)
 	b, okB := f.Number(below)
 	if !okA || !okB || b <= 0 {
 		return 0, false
 	}
-	return min(1, max(0, float64(a)/float64(b))), true
+	share := min(1, max(0, float64(a)/float64(b)))
+	if area {
+		share = math.Sqrt(share)
+	}
+	return share, true
 }
 
 func (f Figures) figure(name string) (figure, bool) {
@@ -173,6 +184,12 @@ func (f Figures) figure(name string) (figure, bool) {
 		return f.card(rest, result)
 	case "train":
 		return f.train(rest)
+	case "tank":
+		return f.tank(rest)
+	case "verdict":
+		long, short, tone := f.verdict()
+		written, ok := map[string]string{"": long, "short": short, "tone": string(tone)}[rest]
+		return figure{"", words, 0, written}, ok
 	case "optimizer":
 		return figure{KindOptimizer, words, 0, Text(f.lang, "optimizer."+s.Optimizer, nil)}, rest == ""
 	}
@@ -237,16 +254,18 @@ func rule(name string, s State, r calc.Result, batch int64) (figure, bool) {
 		return size(KindActivations, hand.Activations)
 	case "activations.image":
 		return size(KindActivations, hand.Activations/batch)
+	case "activations.ratio": // against the batch
+		return figure{KindActivations, times, mulDivRound(hand.Activations, 10, hand.Batch), ""}, true
 	case "activations.values":
 		return figure{KindActivations, count, hand.Activations / batch / valueBytes, ""}, true
 	case "buffers":
-		return size(KindTemporaries, buffers)
-	case "buffers.low":
-		return size(KindTemporaries, hand.Buffers[0])
-	case "buffers.high":
-		return size(KindTemporaries, hand.Buffers[1])
+		return size(KindActivations, buffers)
 	case "buffered":
 		return size(KindActivations, hand.Activations+buffers)
+	case "buffered.low":
+		return size(KindActivations, hand.Activations+hand.Buffers[0])
+	case "buffered.high":
+		return size(KindActivations, hand.Activations+hand.Buffers[1])
 	case "buffered.share":
 		return figure{KindActivations, percent, mulDivRound(hand.Activations+buffers, 1000, total), ""}, true
 	case "total":
@@ -271,24 +290,29 @@ func saved(name string, r calc.Result, batch int64) (figure, bool) {
 		return size(r.SavedForBackward)
 	case "image":
 		return size(r.SavedForBackward / batch)
-	case "ratio": // against the lesson's activations
-		if r.RuleOfThumb == nil {
+	case "margin": // what the lesson's activations lack
+		if r.RuleOfThumb == nil || r.RuleOfThumb.Activations == 0 {
 			return figure{}, false
 		}
-		return figure{KindActivations, times, mulDivRound(r.SavedForBackward, 10, r.RuleOfThumb.Activations), ""}, true
+		return figure{KindActivations, percent, mulDivRound(r.SavedForBackward, 1000, r.RuleOfThumb.Activations) - 1000, ""}, true
+	case "rest": // beside the types that the lesson names
+		return size((r.SavedForBackward - savedBy(r, "ReLU", "MaxPool2d", "Conv2d")) / batch)
 	}
 	// What the layers of one type were the first to save, for one image.
 	if kind, ok := strings.CutPrefix(name, "type."); ok {
-		var sum int64
-		found := false
-		for _, row := range r.Layers {
-			if row.Type == kind {
-				sum, found = sum+row.Saved, true
-			}
-		}
-		return figure{KindActivations, bytes, sum / batch, ""}, found
+		return size(savedBy(r, kind) / batch)
 	}
 	return figure{}, false
+}
+
+func savedBy(r calc.Result, types ...string) int64 {
+	var sum int64
+	for _, row := range r.Layers {
+		if slices.Contains(types, row.Type) {
+			sum += row.Saved
+		}
+	}
+	return sum
 }
 
 // peak: the highest point of a step, as three tools would print it.
@@ -404,6 +428,18 @@ func (f Figures) card(name string, r calc.Result) (figure, bool) {
 		}
 	case "share":
 		return figure{"", percent, mulDivRound(r.Peak.Device, 1000, r.Budget.Total), ""}, true
+	}
+	return figure{}, false
+}
+
+// tank: the figures of the vessel.
+func (f Figures) tank(name string) (figure, bool) {
+	t := f.Tank()
+	switch name {
+	case "scale":
+		return figure{"", bytes, t.Scale, ""}, true
+	case "of":
+		return figure{"", words, 0, t.Of}, true
 	}
 	return figure{}, false
 }

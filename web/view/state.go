@@ -1,7 +1,6 @@
 package view
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -201,12 +200,8 @@ func ParseFragment(fragment string) State {
 	s := Default()
 	pairs := map[string]string{}
 	for _, pair := range strings.Split(strings.TrimPrefix(fragment, "#"), "&") {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			continue
-		}
-		if decoded, err := url.QueryUnescape(value); err == nil {
-			pairs[key] = decoded
+		if key, value, ok := strings.Cut(pair, "="); ok {
+			pairs[key] = value
 		}
 	}
 	if pairs["v"] != fragmentVersion {

@@ -45,7 +45,6 @@ func TestParseFragment(t *testing.T) {
 		{"v=1&side=104", d.With(ScrubSide, 112)},
 		{"v=1&opt=sgd&gpu=tesla-t4&fig=x", d.WithOptimizer("sgd").WithGPU("tesla-t4")},
 		{"v=1&opt=none&gpu=none", d},
-		{"v=1&gpu=tesla%2Dt4", d.WithGPU("tesla-t4")},
 		{"v=1&gpu=%zz&batch=8", d.With(ScrubBatch, 8)},
 	} {
 		if got := ParseFragment(c.fragment); got != c.want {

@@ -68,7 +68,11 @@ func (f Figures) verdict() (long, short string, tone Tone) {
 		return Text(f.lang, "verdict.unknown", nil), Text(f.lang, "verdict.unknown.short", nil), ToneUnknown
 	}
 	key, tone := "verdict.over", ToneOver
-	if *r.Fits {
+	switch {
+	case *r.Fits && r.Peak.Device > r.Budget.Total:
+		// What the allocator would like to keep is more than the card has; it gives some back and goes on.
+		key, tone = "verdict.tight", ToneFits
+	case *r.Fits:
 		key, tone = "verdict.fits", ToneFits
 	}
 	args := Args{}
@@ -84,7 +88,8 @@ func (f Figures) verdict() (long, short string, tone Tone) {
 }
 
 // WhereRow is one line of "where the memory goes": the lesson's calculation
-// by hand against the simulated peak. Zero on one side: that side does not count it.
+// by hand, its buffers among the activations, against the simulated peak. Zero
+// on one side: that side does not count it.
 type WhereRow struct {
 	Kind, Label             string
 	Rule, Simulated         int64
@@ -106,7 +111,7 @@ func (f Figures) Where() []WhereRow {
 }
 
 // ruleBytes spreads the lesson's calculation over the kinds: its weights are
-// value, gradient and states; its buffers are what the simulation calls temporaries.
+// value, gradient and states; its buffers go with the activations.
 func (f Figures) ruleBytes(kind string) int64 {
 	hand := f.scene.Now.RuleOfThumb
 	if hand == nil {
@@ -122,9 +127,7 @@ func (f Figures) ruleBytes(kind string) int64 {
 	case KindBatch:
 		return hand.Batch
 	case KindActivations:
-		return hand.Activations
-	case KindTemporaries:
-		n, _ := f.Number("rule.buffers")
+		n, _ := f.Number("rule.buffered")
 		return n
 	}
 	return 0
@@ -151,7 +154,7 @@ func ScrubKind(name string) string {
 	case ScrubValues:
 		return KindWeights
 	case ScrubBuffers:
-		return KindTemporaries
+		return KindActivations
 	}
 	return KindBatch
 }

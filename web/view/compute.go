@@ -1,0 +1,45 @@
+package view
+
+import (
+	"vrametre/calc"
+	"vrametre/content"
+)
+
+// Compute asks calc the state's questions. It fails only where calc does:
+// for a state made by Default, With or ParseFragment it does not.
+func Compute(s State) (Scene, error) { return compute(s, calc.WantMaxBatch, calc.WantLayers) }
+
+// Follow computes the scene of a state that the reader is still moving. The
+// largest batch costs many walks: it stays known where it cannot have changed,
+// and is left out until Compute otherwise.
+func (scene Scene) Follow(s State) (Scene, error) {
+	next, err := compute(s, calc.WantLayers)
+	if err != nil {
+		return Scene{}, err
+	}
+	if s.Side == scene.State.Side && s.Optimizer == scene.State.Optimizer && s.GPU == scene.State.GPU {
+		next.Now.MaxBatch = scene.Now.MaxBatch
+	}
+	return next, nil
+}
+
+func compute(s State, want ...string) (Scene, error) {
+	scene := Scene{State: s}
+	now := s.Request(content.French)
+	now.Want = want
+	times8 := s.Request(content.French)
+	times8.Batch *= BatchFactor
+	infer := s.Request(content.French)
+	infer.Mode = "infer"
+	for _, ask := range []struct {
+		request calc.Request
+		answer  *calc.Result
+	}{{now, &scene.Now}, {times8, &scene.Times8}, {infer, &scene.Infer}} {
+		result, err := calc.Estimate(ask.request)
+		if err != nil {
+			return Scene{}, err
+		}
+		*ask.answer = result
+	}
+	return scene, nil
+}
