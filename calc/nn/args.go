@@ -133,6 +133,31 @@ func (a *Args) Bool(name string, def bool) bool {
 	return b
 }
 
+// Bools is an optional list of n flags; nil when absent.
+func (a *Args) Bools(name string, n int) []bool {
+	v, ok := a.get(name)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	out := make([]bool, n)
+	if ok = ok && len(list) == n; ok {
+		for i, e := range list {
+			if out[i], ok = e.(bool); !ok {
+				break
+			}
+		}
+	}
+	if !ok {
+		a.fail("argument-bool", name, v)
+		return nil
+	}
+	return out
+}
+
+// Fail refuses the value v of an argument.
+func (a *Args) Fail(code, name string, v any) { a.fail(code, name, v) }
+
 // Float is an optional number.
 func (a *Args) Float(name string, def float64) float64 {
 	v, ok := a.get(name)
