@@ -61,7 +61,6 @@ type query struct {
 	context  cuda.Constant
 	zeroAt   int
 	keepGrad bool
-	warnings []Warning
 }
 
 func choice(field, value, def string, allowed []string) (string, error) {
@@ -354,7 +353,16 @@ func (q *query) estimate(n *network) (Result, error) {
 		}
 	}
 	q.fit(&res, p, a)
-	res.Warnings = q.warnings
+	if slices.Contains(q.Want, WantMaxBatch) {
+		best, err := q.maxBatch(n)
+		if err != nil {
+			return Result{}, err
+		}
+		res.MaxBatch = &best
+	}
+	for _, v := range one.g.Warnings {
+		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})
+	}
 	return res, nil
 }
 

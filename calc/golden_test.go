@@ -155,3 +155,73 @@ func TestGolden(t *testing.T) {
 }
 
 func within(got, want, parts int64) bool { return max(got-want, want-got)*parts <= want }
+
+// TestGoldenOptimizers compares the step's peaks: absolute peak = live after backward + first (or state + steady later).
+// On CUDA the 4-byte step counters stay on the host, so they are taken off.
+func TestGoldenOptimizers(t *testing.T) {
+	n := 0
+	for _, g := range goldens(t) {
+		if g.Family == "rnn" || !slices.Contains(models.Names(), g.Name) {
+			continue
+		}
+		c := g.Cases[0]
+		for name, m := range g.Optim {
+			opt, impl, _ := strings.Cut(name, "/")
+			q := g.request(c.Batch)
+			q.Want = nil
+			foreach := impl == "foreach"
+			q.Optimizer.Foreach = &foreach
+			switch opt {
+			case "sgdmomentum":
+				q.Optimizer.Name, q.Optimizer.Momentum = "sgd", 0.9
+			case "sgdmomentumwd":
+				q.Optimizer.Name, q.Optimizer.Momentum, q.Optimizer.WeightDecay = "sgd", 0.9, 1e-4
+			default:
+				q.Optimizer.Name = opt
+				if opt == "adamw" {
+					q.Optimizer.WeightDecay = 1e-2
+				}
+			}
+			r, err := Estimate(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			after := c.Backward.LiveAfter
+			if got, want := r.First.Step, after+m.First-m.StepTensors; got != want {
+				t.Errorf("%s %s: first step %d, measured %d (%+d)", g.Name, name, got, want, got-want)
+			}
+			if got, want := r.Phases.Step, after+m.State+m.Steady; got != want {
+				t.Errorf("%s %s: later step %d, measured %d (%+d)", g.Name, name, got, want, got-want)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("nothing compared")
+	}
+	t.Logf("%d optimizer measurements compared", n)
+}
+
+// TestGoldenSecondPass compares a pass with every gradient still allocated. The measurement had dropped the
+// previous output and loss; an iteration keeps them until they are reassigned.
+func TestGoldenSecondPass(t *testing.T) {
+	for _, g := range goldens(t) {
+		c := g.Cases[0]
+		if g.Family == "rnn" || c.SecondPassGradsKept == nil || c.NativeDropout != nil || !slices.Contains(models.Names(), g.Name) {
+			continue
+		}
+		q := g.request(c.Batch)
+		q.ZeroGrad, q.Optimizer.Name = "zeros", "sgd"
+		r, err := Estimate(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.Phases.Backward, c.SecondPassGradsKept.BackwardPeak; got != want {
+			t.Errorf("%s: backward with gradients kept %d, measured %d (%+d)", g.Name, got, want, got-want)
+		}
+		kept := c.OutputBytes + c.LossStorageBytes
+		if got, want := r.Phases.Forward, c.SecondPassGradsKept.ForwardPeak; got < want || got > want+kept {
+			t.Errorf("%s: forward with gradients kept %d, measured %d and at most %d more", g.Name, got, want, kept)
+		}
+	}
+}

@@ -185,6 +185,7 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		}
 		g.Freeze(m)
 	}
+	q.checkpoint(g, net.Root.Module)
 	var x []torch.Tensor
 	tokens := false
 	for i, in := range n.inputs {
@@ -250,6 +251,37 @@ func (q *query) lossOf(g *torch.Graph, n *network, out torch.Tensor, tokens bool
 		return g.PairLoss(name, out, g.TargetOnce(sh, g.DType(out)))
 	}
 	return g.Sum(out, false) // "none": the caller backpropagates the output's sum
+}
+
+// checkpoint marks the modules whose forward is run again in backward.
+func (q *query) checkpoint(g *torch.Graph, root *torch.Module) {
+	paths := q.Checkpointing.Paths
+	for _, p := range paths {
+		if find(root, p) == nil {
+			fault.Throw("path-unknown", "checkpointing", "path", p)
+		}
+	}
+	if q.Checkpointing.EveryBlock {
+		if paths = blocks(root, nil); len(paths) == 0 {
+			g.Warn("no-blocks")
+		}
+	}
+	if len(paths) > 0 {
+		g.Checkpoint(paths...)
+	}
+}
+
+// blocks are the outermost modules with children that stand in an nn.Sequential or nn.ModuleList: what "every block" means.
+func blocks(m *torch.Module, out []string) []string {
+	list := m.Type == "Sequential" || m.Type == "ModuleList"
+	for _, c := range m.Children {
+		if list && len(c.Children) > 0 && c.Type != "Sequential" && c.Type != "ModuleList" {
+			out = append(out, c.Path)
+		} else {
+			out = blocks(c, out)
+		}
+	}
+	return out
 }
 
 func find(m *torch.Module, path string) *torch.Module {

@@ -33,6 +33,9 @@ type compiler struct {
 	param  map[Tensor]int32
 	held   []bool // tensors the caller keeps (outputs, loss)
 	b      backward
+	seg    int // next checkpointed segment, in forward order
+	// inSegment is the segment being recomputed.
+	inSegment *segment
 }
 
 // Compile runs the recorded forward and its backward once.
@@ -77,7 +80,7 @@ func (g *Graph) Compile() *Program {
 		if i == g.lossOp {
 			c.bindOutputs()
 		}
-		c.forward(&g.ops[i])
+		c.forward(i, c.segmentForward(i))
 	}
 	if g.lossOp == len(g.ops) {
 		c.bindOutputs()
@@ -187,9 +190,64 @@ func (c *compiler) unsave(s int32) {
 	c.unref(s)
 }
 
-func (c *compiler) forward(o *op) {
+// segmentForward opens and closes checkpointed segments; it says whether operation i is recorded for backward.
+func (c *compiler) segmentForward(i int) bool {
+	s := c.g.segments
+	for c.seg < len(s) && i >= s[c.seg].to {
+		c.seg++
+	}
+	if c.seg == len(s) || i < s[c.seg].from {
+		return true
+	}
+	if i == s[c.seg].from {
+		for _, t := range s[c.seg].in {
+			c.saveTensor(t, s[c.seg].call)
+		}
+	}
+	return false
+}
+
+func (c *compiler) saveTensor(t Tensor, call int32) {
+	s := c.slot[c.g.t[t].store]
+	if st := &c.s[s]; st.saves == 0 && call >= 0 && !st.fixed && st.kind != KindCast {
+		c.p.Calls[call].Saved += c.p.Bytes[s]
+	}
+	c.save(s)
+}
+
+// recompute runs a segment's forward again, this time for backward.
+func (c *compiler) recompute(s *segment) {
 	g := c.g
-	i := int32(len(c.p.Steps))
+	for i := s.from; i < s.to; i++ {
+		o := &g.ops[i]
+		for t := o.out; t < o.out+Tensor(o.nOut); t++ {
+			if g.made(t) {
+				c.slot[g.t[t].store] = -1
+			}
+		}
+	}
+	c.inSegment = s
+	for i := s.from; i < s.to; i++ {
+		c.forward(i, true)
+	}
+	c.inSegment = nil
+}
+
+// endSegment lets go of what the recomputation still holds, and of the segment's inputs.
+func (c *compiler) endSegment(s *segment) {
+	for t := s.tFrom; t < s.tTo; t++ {
+		if x := &c.g.t[t]; int(x.last) >= s.to && x.last >= 0 && x.leaf < 0 {
+			c.unref(c.slot[x.store])
+		}
+	}
+	for _, t := range s.in {
+		c.unsave(c.slot[c.g.t[t].store])
+	}
+}
+
+func (c *compiler) forward(i int, tape bool) {
+	g := c.g
+	o := &g.ops[i]
 	c.step(o.name, o.call)
 	for t := o.out; t < o.out+Tensor(o.nOut); t++ {
 		st := g.t[t].store
@@ -202,13 +260,13 @@ func (c *compiler) forward(o *op) {
 		s := c.alloc(o.tmp, KindTemporaries)
 		c.emit(EvFree, KindTemporaries, s)
 	}
-	if o.tape {
+	if o.tape && tape {
+		call := o.call
+		if c.inSegment != nil { // not kept at the end of forward
+			call = -1
+		}
 		for _, t := range o.saved {
-			s := c.slot[g.t[t].store]
-			if st := &c.s[s]; st.saves == 0 && o.call >= 0 && !st.fixed && st.kind != KindCast {
-				c.p.Calls[o.call].Saved += c.p.Bytes[s]
-			}
-			c.save(s)
+			c.saveTensor(t, call)
 		}
 		for _, t := range o.in {
 			if t != None && g.t[t].leaf >= 0 && g.t[t].needs {
@@ -220,7 +278,9 @@ func (c *compiler) forward(o *op) {
 		}
 	}
 	for _, t := range c.drop[c.dropAt[i]:c.dropAt[i+1]] {
-		c.unref(c.slot[g.t[t].store])
+		if s := c.inSegment; s == nil || (t >= s.tFrom && t < s.tTo) {
+			c.unref(c.slot[g.t[t].store])
+		}
 	}
 }
 
@@ -266,12 +326,18 @@ func (c *compiler) backward() {
 	seed := c.b.alloc(g.t[g.loss].shape, nil, g.t[g.loss].dtype)
 	c.gbuf[g.loss] = c.b.alias(seed, nil, nil)
 	defer c.b.free(seed)
+	n := len(g.segments)
 	for i := len(g.ops) - 1; i >= 0; i-- {
-		o := &g.ops[i]
-		if !o.tape {
-			continue
+		if n > 0 && i == g.segments[n-1].to-1 {
+			c.recompute(&g.segments[n-1])
 		}
-		c.node(o)
+		if o := &g.ops[i]; o.tape {
+			c.node(o)
+		}
+		if n > 0 && i == g.segments[n-1].from {
+			c.endSegment(&g.segments[n-1])
+			n--
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ type tensor struct {
 	store int32
 	leaf  int32 // index into params, or -1
 	last  int32 // last operation in whose course Python holds this tensor
+	owner bool  // its storage was made with it
 }
 
 // Kind says what a storage is for; the parts of a Result follow it.
@@ -120,10 +121,25 @@ type Graph struct {
 	outputs []Tensor
 	loss    Tensor
 	target  Tensor
+
+	// Warnings are what the recording could not know, with the place; a fault.Error serves as code, place and arguments.
+	Warnings []*fault.Error
+
+	checkpointed map[string]bool
+	segments     []segment
+	open         bool
 	Root    *Module
 
 	intArena    []int64
 	tensorArena []Tensor
+}
+
+// segment is a checkpointed call: its operations and tensors, and what it read.
+type segment struct {
+	from, to   int
+	tFrom, tTo Tensor
+	in         []Tensor
+	call       int32
 }
 
 type frame struct {
@@ -141,6 +157,11 @@ func NewGraph(batch int64, rules Rules) *Graph {
 
 // Fail stops the recording at the current module with a bad-input error.
 func (g *Graph) Fail(code string, args ...any) { fault.Throw(code, g.At(), args...) }
+
+// Warn notes something about the module being called that the estimate could not know.
+func (g *Graph) Warn(code string, args ...any) {
+	g.Warnings = append(g.Warnings, fault.New(code, g.At(), args...))
+}
 
 // At is the path of the module being called.
 func (g *Graph) At() string {
@@ -228,7 +249,7 @@ func (g *Graph) fresh(shape, stride []int64, d DType) Tensor {
 	if stride == nil {
 		stride = g.contiguousStrides(shape)
 	}
-	return g.add(tensor{view: view{shape, stride}, dtype: d, leaf: -1, store: g.newStorage(g.bytes(shape, d), KindTemporaries)})
+	return g.add(tensor{view: view{shape, stride}, dtype: d, leaf: -1, owner: true, store: g.newStorage(g.bytes(shape, d), KindTemporaries)})
 }
 
 // alias is another tensor on x's storage.
@@ -320,6 +341,19 @@ func (g *Graph) Enter(m *Module, in ...Tensor) {
 	g.calls = append(g.calls, c)
 	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
 	g.Keep(in...)
+	if g.checkpointed[m.Path] && !g.open && !g.noGrad {
+		g.open = true
+		g.segments = append(g.segments, segment{from: len(g.ops), to: -1, tFrom: Tensor(len(g.t)), in: g.list(in...), call: int32(len(g.calls) - 1)})
+	}
+}
+
+// Checkpoint makes every call of the modules at these paths recompute its forward in backward
+// (torch.utils.checkpoint): only its inputs are kept.
+func (g *Graph) Checkpoint(paths ...string) {
+	g.checkpointed = map[string]bool{}
+	for _, p := range paths {
+		g.checkpointed[p] = true
+	}
 }
 
 // Keep holds tensors in a local variable until the current call ends.
@@ -332,12 +366,31 @@ func (g *Graph) Keep(ts ...Tensor) {
 	}
 }
 
+// Local runs f with local variables of its own (a Python function called by the current module's forward).
+func (g *Graph) Local(f func() Tensor) Tensor {
+	g.frames = append(g.frames, frame{call: g.frames[len(g.frames)-1].call})
+	y := f()
+	n := len(g.frames) - 1
+	for _, t := range g.frames[n].held {
+		g.touch(t)
+	}
+	g.frames = g.frames[:n]
+	return y
+}
+
 // Exit ends the current call with its result.
 func (g *Graph) Exit(out ...Tensor) {
 	f := g.frames[len(g.frames)-1]
 	g.frames = g.frames[:len(g.frames)-1]
 	for _, t := range f.held {
 		g.touch(t)
+	}
+	if n := len(g.segments); n > 0 && g.open && g.segments[n-1].call == f.call {
+		g.open = false
+		g.segments[n-1].to, g.segments[n-1].tTo = len(g.ops), Tensor(len(g.t))
+		if g.segments[n-1].from == len(g.ops) {
+			g.segments = g.segments[:n-1]
+		}
 	}
 	if len(out) > 0 && out[0] != None {
 		g.calls[f.call].Out = g.t[out[0]].shape
@@ -381,6 +434,9 @@ func (g *Graph) wants(ts ...Tensor) bool {
 	return !g.noGrad && slices.ContainsFunc(ts, g.Needs)
 }
 
+// made says whether t has a storage of its own, made by its operation (not a parameter, buffer, input, or view of another).
+func (g *Graph) made(t Tensor) bool { return g.t[t].owner }
+
 // Named runs f in a call of its own that belongs to no module (a functional operation of the forward).
 func (g *Graph) Named(path string, f func() Tensor) Tensor {
 	g.calls = append(g.calls, Call{Path: path, Type: "function", Leaf: true, First: true})
@@ -407,6 +463,9 @@ func (g *Graph) BeginLoss(outputs ...Tensor) {
 // EndLoss marks the tensor backward starts from; None in inference.
 func (g *Graph) EndLoss(loss Tensor) {
 	g.loss = loss
+	for _, c := range g.casts { // autocast's cache is emptied when its context ends
+		g.touch(c)
+	}
 	g.frames = g.frames[:1]
 }
 

@@ -50,7 +50,7 @@ func (g *Graph) Unary(f *Unary, x Tensor, inplace bool) Tensor {
 		o.saved = g.list(y)
 	}
 	if f.Buffer > 0 {
-		buf := g.add(tensor{view: t.view, dtype: UInt8, leaf: -1, store: g.newStorage(numel(t.shape)*f.Buffer, KindTemporaries)})
+		buf := g.add(tensor{view: t.view, dtype: UInt8, leaf: -1, owner: true, store: g.newStorage(numel(t.shape)*f.Buffer, KindTemporaries)})
 		o.nOut = 2
 		o.saved = g.list(append(slices.Clone(o.saved), buf)...)
 	}

@@ -159,7 +159,6 @@ func (g *Graph) cast(x Tensor) Tensor {
 		c := g.To(x, g.amp)
 		g.st[g.t[c].store].kind = KindCast
 		g.casts[x] = c
-		g.frames[0].held = append(g.frames[0].held, c)
 		return c
 	}
 	return g.To(x, g.amp)

@@ -46,7 +46,7 @@ func (g *Graph) PairLoss(name string, x, y Tensor) Tensor {
 	if name != "bce_with_logits" {
 		bytes *= numel(t.shape)
 	}
-	l := g.add(tensor{dtype: t.dtype, leaf: -1, store: g.newStorage(bytes, KindTemporaries)})
+	l := g.add(tensor{dtype: t.dtype, leaf: -1, owner: true, store: g.newStorage(bytes, KindTemporaries)})
 	return g.record(op{name: name, in: g.list(x, y), out: l, saved: g.list(x, y), back: func(b *backward) {
 		b.set(0, b.like2(0))
 	}})

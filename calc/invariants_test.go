@@ -1,0 +1,336 @@
+package calc
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"vrametre/calc/walk"
+)
+
+// sample are networks that differ in what dominates them.
+var sample = []string{"lesson", "lesson_dropout", "mlp", "autoencoder", "resnet18", "mobilenet_v2", "unet", "gpt_small", "transformer_encoder"}
+
+func estimate(t testing.TB, r Request) Result {
+	t.Helper()
+	res, err := Estimate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// randomRequest draws settings that change memory in every direction.
+func randomRequest(rng *rand.Rand) Request {
+	pick := func(list []string) string { return list[rng.IntN(len(list))] }
+	flag := func() *bool { b := rng.IntN(2) == 0; return &b }
+	return Request{
+		Model: Model{Preset: pick(sample)}, Batch: 2 + rng.Int64N(30), Accumulation: 1 + rng.IntN(3), Mode: pick([]string{"train", "train", "infer"}),
+		Optimizer: Optimizer{Name: pick(Optimizers), Momentum: float64(rng.IntN(2)), AMSGrad: *flag(), Centered: *flag(), WeightDecay: float64(rng.IntN(2)), Foreach: flag(), Fused: *flag()},
+		Precision: pick(Precisions), ZeroGrad: pick([]string{"set_to_none", "zeros"}), ZeroGradAt: pick([]string{"start", "before-backward", "end"}),
+		PyTorch: pick([]string{"1.13", "2.0", "2.2", "2.11"}), Attention: pick([]string{"auto", "math", "flash", "efficient"}),
+		Checkpointing: Checkpointing{EveryBlock: *flag()}, Allocator: Allocator{ExpandableSegments: *flag()},
+		Device: Device{GPU: pick([]string{"tesla-t4", "rtx-3060", "gtx-1650"}), Desktop: *flag()}, Want: []string{WantTimeline, WantLayers},
+	}
+}
+
+func TestPartsSumToThePeak(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		q := randomRequest(rng)
+		r := estimate(t, q)
+		say, _ := json.Marshal(q)
+		var sum int64
+		for _, p := range r.Parts {
+			if p.Bytes <= 0 {
+				t.Errorf("%s: part %s has %d bytes", say, p.Kind, p.Bytes)
+			}
+			sum += p.Bytes
+		}
+		if sum != r.Peak.Device {
+			t.Errorf("%s: parts sum to %d, peak.device is %d", say, sum, r.Peak.Device)
+		}
+		if top := max(r.Phases.Forward, r.Phases.Backward, r.Phases.Step); top != r.Peak.Live {
+			t.Errorf("%s: largest phase %d, peak.live %d", say, top, r.Peak.Live)
+		}
+		if r.Peak.Live > r.Peak.Allocated || r.Peak.Allocated > r.Peak.Reserved || r.Peak.Reserved > r.Peak.Device {
+			t.Errorf("%s: live, allocated, reserved, device not ascending: %+v", say, r.Peak)
+		}
+		var top int64
+		for _, pt := range r.Timeline {
+			top = max(top, pt.Live)
+		}
+		if top != r.Peak.Live {
+			t.Errorf("%s: highest point of the timeline %d, peak.live %d", say, top, r.Peak.Live)
+		}
+		var saved int64
+		for _, l := range r.Layers {
+			saved += l.Saved
+		}
+		if saved != r.SavedForBackward {
+			t.Errorf("%s: rows save %d, saved_for_backward %d", say, saved, r.SavedForBackward)
+		}
+	}
+}
+
+func TestPhasesGrowWithTheBatch(t *testing.T) {
+	for _, name := range sample {
+		var last Phases
+		for b := int64(2); b <= 64; b *= 2 {
+			p := estimate(t, Request{Model: Model{Preset: name}, Batch: b}).Phases
+			if p.Forward < last.Forward || p.Backward < last.Backward || p.Step < last.Step {
+				t.Errorf("%s: batch %d has %+v, below %+v", name, b, p, last)
+			}
+			last = p
+		}
+	}
+}
+
+func TestMaxBatchIsTheLast(t *testing.T) {
+	for _, name := range sample {
+		for _, mib := range []int64{300, 1000, 4000} {
+			total, none := mib<<20, int64(0)
+			q := Request{Model: Model{Preset: name}, Batch: 8, Device: Device{TotalBytes: &total, ContextBytes: &none}}
+			q.Want = []string{WantMaxBatch}
+			best := *estimate(t, q).MaxBatch
+			q.Want = nil
+			for b, want := range map[int64]bool{best: true, best + 1: false} {
+				if b == 0 {
+					continue
+				}
+				q.Batch = b
+				if got := *estimate(t, q).Fits; got != want {
+					t.Errorf("%s in %d MiB: max_batch %d, but fits(%d) is %v", name, mib, best, b, got)
+				}
+			}
+		}
+	}
+}
+
+// The largest batch needs few compiled networks, however far it is from the request's.
+func TestMaxBatchCompilesFew(t *testing.T) {
+	for _, name := range sample {
+		q, err := understand(Request{Model: Model{Preset: name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := q.resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := q.search(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.run(); err != nil {
+			t.Fatal(err)
+		}
+		if s.compiled > 10 {
+			t.Errorf("%s: %d networks compiled", name, s.compiled)
+		}
+	}
+}
+
+func TestCheckpointingLowersTheSavedSet(t *testing.T) {
+	for _, name := range []string{"resnet18", "mobilenet_v2", "gpt_small", "transformer_encoder"} {
+		plain := estimate(t, Request{Model: Model{Preset: name}})
+		again := estimate(t, Request{Model: Model{Preset: name}, Checkpointing: Checkpointing{EveryBlock: true}})
+		if again.SavedForBackward >= plain.SavedForBackward || again.Peak.Live >= plain.Peak.Live {
+			t.Errorf("%s: saved %d -> %d, peak %d -> %d", name, plain.SavedForBackward, again.SavedForBackward, plain.Peak.Live, again.Peak.Live)
+		}
+		if again.First.Step != plain.First.Step {
+			t.Errorf("%s: gradients differ: step %d -> %d", name, plain.First.Step, again.First.Step)
+		}
+	}
+}
+
+func TestHalfPrecisionInferenceHalvesTheWeights(t *testing.T) {
+	weights := func(precision string) int64 {
+		r := estimate(t, Request{Mode: "infer", Precision: precision})
+		return r.Parts[slices.IndexFunc(r.Parts, func(p Part) bool { return p.Kind == PartWeights })].Bytes
+	}
+	if full, half := weights("fp32"), weights("fp16"); full != 2*half {
+		t.Errorf("weights: %d in fp32, %d in fp16", full, half)
+	}
+}
+
+// A layer that is called a hundred times keeps a hundred inputs but has its weights once
+// (a public report of 4 044 MiB for 100 calls of one Linear).
+func TestReusedLayerCountsPerCall(t *testing.T) {
+	var list []Layer
+	for range 100 {
+		list = append(list, Layer{Type: "Linear", Name: "fc", Args: map[string]any{"in_features": 1024, "out_features": 1024}}, Layer{Type: "ReLU"})
+	}
+	r := estimate(t, Request{Model: Model{Layers: list}, Input: Inputs{{Shape: []int64{1024}}}, Batch: 512, Loss: "mse", Want: []string{WantLayers}})
+	if want := int64(1024*1024 + 1024); r.Parameters.Total != want {
+		t.Errorf("parameters %d, want %d", r.Parameters.Total, want)
+	}
+	calls := 0
+	for _, l := range r.Layers {
+		if l.Path == "fc" {
+			calls++
+		}
+	}
+	if calls != 100 {
+		t.Errorf("%d calls of fc", calls)
+	}
+	if each := int64(512 * 1024 * 4); r.SavedForBackward != 100*each {
+		t.Errorf("saved %d, want %d", r.SavedForBackward, 100*each)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	conv := Layer{Type: "Conv2d", Args: map[string]any{"in_channels": 3, "out_channels": 8, "kernel_size": 3}}
+	img := Inputs{{Shape: []int64{3, 8, 8}}}
+	with := func(l ...Layer) Request { return Request{Model: Model{Layers: l}, Input: img} }
+	for name, c := range map[string]struct {
+		r        Request
+		code, at string
+	}{
+		"channels":    {with(conv, conv), "conv-channels", "1"},
+		"kernel":      {with(Layer{Type: "Conv2d", Args: map[string]any{"in_channels": 3, "out_channels": 8, "kernel_size": 9}}), "conv-kernel", "0"},
+		"unknown":     {with(Layer{Type: "conv2d"}), "layer-unknown", "0"},
+		"argument":    {with(Layer{Type: "ReLU", Args: map[string]any{"inplce": true}}), "argument-unknown", "0"},
+		"missing":     {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 3}}), "argument-missing", "0"},
+		"zero":        {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 3, "out_features": 0}}), "argument-positive", "0"},
+		"negative":    {with(Layer{Type: "Conv2d", Args: map[string]any{"in_channels": 3, "out_channels": 8, "kernel_size": 3, "stride": -1}}), "argument-range", "0"},
+		"features":    {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 3, "out_features": 4}}), "linear-features", "0"},
+		"branch":      {with(conv, Layer{Type: "add", Inputs: []string{"0", "x"}}), "layer-input", "1"},
+		"cat":         {with(conv, Layer{Type: "cat", Inputs: []string{"0", "input"}}), "shape-cat", "1"},
+		"overflow":    {Request{Model: Model{Layers: []Layer{{Type: "Upsample", Args: map[string]any{"size": int64(1) << 39}}}}, Input: Inputs{{Shape: []int64{3, 8, 8}}}}, "size-overflow", "0"},
+		"preset":      {Request{Model: Model{Preset: "resnet51"}}, "preset-unknown", "model.preset"},
+		"preset arg":  {Request{Model: Model{Preset: "lesson", PresetArgs: map[string]any{"clases": 3}}}, "argument-unknown", "model.preset_args"},
+		"two models":  {Request{Model: Model{Preset: "lesson", Torch: "x"}}, "model-several", "model"},
+		"batch":       {Request{Batch: -1}, "field-range", "batch"},
+		"frozen":      {Request{Frozen: []string{"nothing"}}, "path-unknown", "frozen"},
+		"all frozen":  {Request{Frozen: []string{""}}, "nothing-trainable", "frozen"},
+		"gpu":         {Request{Device: Device{GPU: "rtx-9999"}}, "gpu-unknown", "device.gpu"},
+		"version":     {Request{PyTorch: "0.4"}, "version", "pytorch"},
+		"precision":   {Request{Precision: "fp8"}, "field-choice", "precision"},
+		"no input":    {Request{Model: Model{Layers: []Layer{conv}}}, "input-missing", "input"},
+		"no layers":   {Request{Model: Model{Layers: []Layer{}}, Input: img}, "layers-empty", "model.layers"},
+		"input shape": {Request{Input: Inputs{{Shape: []int64{3, 0, 8}}}}, "field-range", "input.shape"},
+	} {
+		_, err := Estimate(c.r)
+		e, ok := err.(*Error)
+		if !ok || e.Code != c.code || e.At != c.at {
+			t.Errorf("%s: got %v, want %s at %s", name, err, c.code, c.at)
+		}
+	}
+}
+
+func TestParseRequest(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"batchh": 3}`:                          "field-unknown at batchh",
+		`{"batch": 0}`:                           "field-positive at batch",
+		`{"batch": "many"}`:                      "field-type at batch",
+		`{"optimizer": {"nam": "sgd"}}`:          "field-unknown at nam",
+		`{`:                                      "request-syntax",
+		``:                                       "request-syntax",
+		`{} {}`:                                  "request-syntax",
+		`{"input": {"shap": [3]}}`:               "field-unknown at shap",
+		`{"model": {"layers": [{"type": 3}]}}`:   "field-type at model.layers.type",
+		`{"checkpointing": "some"}`:              "field-choice at checkpointing",
+		`{"model":{"layers":[{"type":"ReLU"}]}}`: "",
+		`{"checkpointing": ["a"], "input": [{"tokens": 3}]}`: "",
+	} {
+		r, err := ParseRequest([]byte(text))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", text, err)
+		case want == "":
+			back, err := json.Marshal(r)
+			if err != nil {
+				t.Errorf("%s: %v", text, err)
+			}
+			if again, err := ParseRequest(back); err != nil {
+				t.Errorf("%s -> %s: %v", text, back, err)
+			} else if twice, _ := json.Marshal(again); string(twice) != string(back) {
+				t.Errorf("%s -> %s -> %s", text, back, twice)
+			}
+		case err == nil || !strings.HasPrefix(err.Error(), want):
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzEstimate(f *testing.F) {
+	for _, s := range []string{`{}`, `{"model":{"layers":[{"type":"Conv2d","in_channels":3,"out_channels":8,"kernel_size":3},{"type":"cat","inputs":["0","0"]}]},"input":{"shape":[3,8,8]}}`,
+		`{"model":{"layers":[{"type":"Linear","in_features":8,"out_features":8,"name":"a"},{"type":"add","inputs":["a","input"]}]},"input":{"shape":[8]},"precision":"amp-fp16","optimizer":{"name":"muon"}}`,
+		`{"model":{"preset":"gpt_small"},"batch":2,"attention":"flash","checkpointing":"every-block"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ParseRequest(data)
+		if err != nil || len(r.Model.Layers) > 64 {
+			return
+		}
+		r.Steps = min(max(r.Steps, 0), 4)
+		res, err := Estimate(r)
+		if err != nil {
+			if _, ok := err.(*Error); !ok {
+				t.Fatalf("%T %v", err, err)
+			}
+			return
+		}
+		var sum int64
+		for _, p := range res.Parts {
+			sum += p.Bytes
+		}
+		if sum != res.Peak.Device {
+			t.Fatalf("parts %d, peak %d", sum, res.Peak.Device)
+		}
+	})
+}
+
+// linearChain is a network of n operations.
+func linearChain(n int) Request {
+	list := make([]Layer, n)
+	for i := range list {
+		list[i] = Layer{Type: "ReLU"}
+	}
+	list[0] = Layer{Type: "Linear", Args: map[string]any{"in_features": 64, "out_features": 64}}
+	return Request{Model: Model{Layers: list}, Input: Inputs{{Shape: []int64{64}}}, Batch: 8}
+}
+
+func BenchmarkWalk(b *testing.B) {
+	bench := func(name string, r Request) {
+		b.Run(name, func(b *testing.B) {
+			q, err := understand(r)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n, err := q.resolve()
+			if err != nil {
+				b.Fatal(err)
+			}
+			cfg := q.walkConfig()
+			cfg.Iterations, cfg.Timeline = 2, true
+			b.ReportAllocs()
+			for b.Loop() {
+				one, err := q.compile(n, q.Batch)
+				if err != nil {
+					b.Fatal(err)
+				}
+				walk.Run(one.p, cfg, nil)
+			}
+		})
+	}
+	bench("lesson", Request{})
+	bench("resnet50", Request{Model: Model{Preset: "resnet50"}})
+	bench("chain1000", linearChain(1000))
+	bench("chain10000", linearChain(10000))
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	for _, name := range []string{"lesson", "resnet50"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				estimate(b, Request{Model: Model{Preset: name}})
+			}
+		})
+	}
+}
