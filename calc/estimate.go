@@ -48,19 +48,21 @@ const (
 // query is a request with its defaults filled in and its words understood.
 type query struct {
 	Request
-	train    bool
-	major    int
-	minor    int
-	rules    torch.Rules
-	dtype    torch.DType // of parameters and floating inputs
-	amp      torch.DType
-	optim    optim.Config
-	master   int64
-	card     gpu.Card
-	budget   *gpu.Budget
-	context  cuda.Constant
-	zeroAt   int
-	keepGrad bool
+	train   bool
+	major   int
+	minor   int
+	rules   torch.Rules
+	dtype   torch.DType // of parameters and floating inputs
+	amp     torch.DType
+	optim   optim.Config
+	master  int64
+	card    gpu.Card
+	budget  *gpu.Budget
+	context cuda.Constant
+	// workspace is cuBLAS's, of one thread.
+	workspace cuda.Constant
+	zeroAt    int
+	keepGrad  bool
 }
 
 func choice(field, value, def string, allowed []string) (string, error) {
@@ -243,6 +245,8 @@ func (q *query) device() error {
 		return fault.New("gpu-size", "device.total_bytes", "gpu", d.GPU)
 	}
 	q.budget = &b
+	q.context = cuda.Context(q.major, q.minor, q.vendor(), q.card.Architecture)
+	q.workspace = cuda.CublasWorkspace(q.major, q.minor, q.vendor(), q.card.Architecture)
 	return nil
 }
 
@@ -276,7 +280,7 @@ func (q *query) compile(n *network, batch int64) (run, error) {
 func (q *query) walkConfig() walk.Config {
 	c := walk.Config{Train: q.train, Accumulation: q.Accumulation, KeepGrads: q.keepGrad, ZeroAt: q.zeroAt, Optimizer: q.optim,
 		Master: q.master, Iterations: max(q.Steps, 2), Timeline: slices.Contains(q.Want, WantTimeline),
-		Workspace: cuda.CublasWorkspace(q.major, q.minor, q.vendor(), q.card.Architecture).Bytes}
+		Workspace: q.workspace.Bytes}
 	return c
 }
 
@@ -328,7 +332,8 @@ func (q *query) estimate(n *network) (Result, error) {
 	outside := q.budget.Context + q.budget.Desktop
 	res.Peak = Peak{Live: w.Peak, Allocated: a.PeakAllocated(), Reserved: a.PeakReserved(), Device: a.PeakReserved() + outside,
 		Phase: [...]string{PhaseForward, PhaseBackward, PhaseStep}[w.Phase], At: at}
-	res.Interval = Interval{Low: res.Peak.Device, High: res.Peak.Device, Basis: "rules"}
+	q.interval(&res, one.g)
+	q.assumptions(&res)
 	q.parts(&res, w, one, outside)
 	q.ruleOfThumb(&res, one)
 	if slices.Contains(q.Want, WantTimeline) {

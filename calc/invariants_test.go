@@ -11,7 +11,7 @@ import (
 )
 
 // sample are networks that differ in what dominates them.
-var sample = []string{"lesson", "lesson_dropout", "mlp", "autoencoder", "resnet18", "mobilenet_v2", "unet", "gpt_small", "transformer_encoder"}
+var sample = []string{"lesson", "lesson_dropout", "mlp", "autoencoder", "resnet18", "mobilenet_v2"}
 
 func estimate(t testing.TB, r Request) Result {
 	t.Helper()
@@ -134,7 +134,7 @@ func TestMaxBatchCompilesFew(t *testing.T) {
 }
 
 func TestCheckpointingLowersTheSavedSet(t *testing.T) {
-	for _, name := range []string{"resnet18", "mobilenet_v2", "gpt_small", "transformer_encoder"} {
+	for _, name := range []string{"resnet18", "mobilenet_v2"} {
 		plain := estimate(t, Request{Model: Model{Preset: name}})
 		again := estimate(t, Request{Model: Model{Preset: name}, Checkpointing: Checkpointing{EveryBlock: true}})
 		if again.SavedForBackward >= plain.SavedForBackward || again.Peak.Live >= plain.Peak.Live {

@@ -209,7 +209,7 @@ func (c *compiler) segmentForward(i int) bool {
 
 func (c *compiler) saveTensor(t Tensor, call int32) {
 	s := c.slot[c.g.t[t].store]
-	if st := &c.s[s]; st.saves == 0 && call >= 0 && !st.fixed && st.kind != KindCast {
+	if st := &c.s[s]; st.saves == 0 && call >= 0 && !st.fixed {
 		c.p.Calls[call].Saved += c.p.Bytes[s]
 	}
 	c.save(s)

@@ -520,6 +520,21 @@ func (g *Graph) InputBytes() int64 {
 	return n
 }
 
+// Family is "transformer" when the forward has attention (batched products of activations), "cnn" when it has
+// convolutions and none, else "other".
+func (g *Graph) Family() string {
+	family := "other"
+	for i := range g.ops {
+		switch g.ops[i].name {
+		case "bmm", "scaled_dot_product_attention":
+			return "transformer"
+		case "convolution":
+			family = "cnn"
+		}
+	}
+	return family
+}
+
 // ConvOutputs are the bytes of each convolution's output, one that feeds a global pooling counted pooled.
 func (g *Graph) ConvOutputs() []int64 {
 	var out []int64

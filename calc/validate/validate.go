@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,3 +172,33 @@ func Quantile(sorted []float64, q float64) float64 {
 	}
 	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
 }
+
+// Spreads computes what calc's interval.json holds: by family, the range of (measured - ContextGrowth) over
+// simulated reserved memory in the rows that did not run out of memory.
+func Spreads() (map[string]calc.Spread, error) {
+	rows, _, err := Rows()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]calc.Spread{}
+	for _, r := range rows {
+		if r.OOM {
+			continue
+		}
+		o, err := Compare(r)
+		if err != nil {
+			return nil, err
+		}
+		ratio := float64(r.Ground-ContextGrowth) / float64(o.Result.Peak.Reserved)
+		s, ok := out[r.Family()]
+		if !ok {
+			s = calc.Spread{Low: ratio, High: ratio}
+		}
+		s.Low, s.High, s.Rows = min(s.Low, round(ratio-.0005)), max(s.High, round(ratio+.0005)), s.Rows+1
+		out[r.Family()] = s
+	}
+	return out, nil
+}
+
+// round keeps three decimals.
+func round(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -1,9 +1,15 @@
 package validate
 
 import (
+	"encoding/json"
+	"flag"
+	"maps"
 	"math"
+	"os"
 	"slices"
 	"testing"
+
+	"vrametre/calc"
 )
 
 func abs(errors []float64) []float64 {
@@ -102,6 +108,45 @@ func TestOutOfMemoryRows(t *testing.T) {
 	}) {
 		if o.OOM && *o.Result.Fits {
 			t.Errorf("%s: ran out of memory on %d MiB, the simulation fits", o.ID, o.Total>>20)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write calc's interval.json")
+
+func TestIntervalsAreThoseOfTheRows(t *testing.T) {
+	want, err := Spreads()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		data, _ := json.MarshalIndent(want, "", "  ")
+		if err := os.WriteFile("../interval.json", append(data, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got := calc.Spreads(); !maps.Equal(got, want) {
+		t.Errorf("interval.json holds %v, the rows give %v; run go test ./calc/validate -update", got, want)
+	}
+}
+
+func TestIntervalsHold(t *testing.T) {
+	for _, family := range []string{"cnn", "transformer"} {
+		in, n := 0, 0
+		for _, o := range run(t, family, func(*Row) {}) {
+			if o.OOM {
+				continue
+			}
+			n++
+			// the rows are without context, which the request says is 0
+			if g := o.Ground - ContextGrowth; o.Result.Interval.Low <= g && g <= o.Result.Interval.High {
+				in++
+			}
+		}
+		t.Logf("%s: %d of %d rows within the interval", family, in, n)
+		if in*10 < n*9 {
+			t.Errorf("%s: %d of %d rows within the interval", family, in, n)
 		}
 	}
 }
