@@ -181,7 +181,8 @@ func (q *query) version() error {
 		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.13")
 	}
 	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
-	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0)}
+	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
+		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0)}
 	if !since(2, 0) {
 		q.rules.ForeachAdamLists = 2
 	}

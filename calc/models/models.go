@@ -67,9 +67,9 @@ func Find(name string) (*Preset, error) {
 // image is an RGB input.
 func image(side int64) []Input { return []Input{{Shape: []int64{3, side, side}}} }
 
-// chain wraps a root whose forward takes one tensor and gives one.
+// chain wraps a root whose forward gives one tensor.
 func chain(root *nn.Layer) *Net {
-	return &Net{Root: root, Forward: func(x ...torch.Tensor) []torch.Tensor { return []torch.Tensor{root.Call(x[0])} }}
+	return &Net{Root: root, Forward: func(x ...torch.Tensor) []torch.Tensor { return []torch.Tensor{root.Call(x...)} }}
 }
 
 // closest is the candidate with the smallest edit distance, if it is small.

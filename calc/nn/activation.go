@@ -50,7 +50,7 @@ type PReLU struct{ Num int64 }
 
 func (PReLU) class() string { return "PReLU" }
 func (s PReLU) build(b *Builder, l *Layer) {
-	w := b.param(l, s.Num)
+	w := b.Param(l, s.Num)
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.PReLU(x[0], w) })
 }
 

@@ -15,6 +15,8 @@ type Linear struct {
 	NoBias  bool
 	// Class overrides the printed class (NonDynamicallyQuantizableLinear).
 	Class string
+	// Tied is a module whose first parameter serves as the weight.
+	Tied *Layer
 }
 
 func (s Linear) class() string {
@@ -25,10 +27,16 @@ func (s Linear) class() string {
 }
 
 func (s Linear) build(b *Builder, l *Layer) {
-	w := b.param(l, s.Out, s.In)
+	var w torch.Tensor
+	if s.Tied != nil {
+		w = s.Tied.Params[0]
+		b.G.Share(l.Module, w)
+	} else {
+		w = b.Param(l, s.Out, s.In)
+	}
 	bias := torch.None
 	if !s.NoBias {
-		bias = b.param(l, s.Out)
+		bias = b.Param(l, s.Out)
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Linear(x[0], w, bias) })
 }
@@ -80,7 +88,7 @@ type Embedding struct{ Num, Dim int64 }
 
 func (Embedding) class() string { return "Embedding" }
 func (s Embedding) build(b *Builder, l *Layer) {
-	w := b.param(l, s.Num, s.Dim)
+	w := b.Param(l, s.Num, s.Dim)
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Embedding(x[0], w) })
 }
 

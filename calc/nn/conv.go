@@ -36,10 +36,10 @@ func (c Conv) build(b *Builder, l *Layer) {
 	if c.Transposed {
 		shape[0], shape[1] = c.In, c.Out/groups
 	}
-	w := b.param(l, shape...)
+	w := b.Param(l, shape...)
 	bias := torch.None
 	if !c.NoBias {
-		bias = b.param(l, c.Out)
+		bias = b.Param(l, c.Out)
 	}
 	odd := make([]int64, c.Dim) // padding='same' with an even span pads one side more, with a copy
 	uneven := false

@@ -123,7 +123,9 @@ func init() {
 	})
 	function("scaled_dot_product_attention", 3, func(a *Args) Function {
 		p, causal := a.Probability("dropout_p", 0), a.Bool("is_causal", false)
-		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.SDPA(x[0], x[1], x[2], p, causal) }
+		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor {
+			return g.SDPA(x[0], x[1], x[2], torch.SDPAArgs{Mask: torch.None, P: p, Causal: causal})
+		}
 	})
 	function("interpolate", 1, func(a *Args) Function {
 		s, _ := registry["Upsample"](a).(Upsample)

@@ -98,8 +98,8 @@ func (l *Layer) Chain() *Layer {
 	})
 }
 
-// param adds a parameter.
-func (b *Builder) param(l *Layer, dims ...int64) torch.Tensor {
+// Param adds a parameter to l, in the builder's type.
+func (b *Builder) Param(l *Layer, dims ...int64) torch.Tensor {
 	return b.G.Param(l.Module, b.DType, dims...)
 }
 

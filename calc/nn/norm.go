@@ -25,7 +25,7 @@ func (s BatchNorm) build(b *Builder, l *Layer) {
 	g := b.G
 	w, bias := torch.None, torch.None
 	if !s.NoAffine {
-		w, bias = b.param(l, s.C), b.param(l, s.C)
+		w, bias = b.Param(l, s.C), b.Param(l, s.C)
 	}
 	var running []torch.Tensor
 	if !s.NoStats { // running_mean, running_var, num_batches_tracked
@@ -51,9 +51,9 @@ func (LayerNorm) class() string { return "LayerNorm" }
 func (s LayerNorm) build(b *Builder, l *Layer) {
 	w, bias := torch.None, torch.None
 	if !s.NoAffine {
-		w = b.param(l, s.Shape...)
+		w = b.Param(l, s.Shape...)
 		if !s.NoBias {
-			bias = b.param(l, s.Shape...)
+			bias = b.Param(l, s.Shape...)
 		}
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.LayerNorm(x[0], w, bias, s.Shape) })
@@ -69,7 +69,7 @@ func (GroupNorm) class() string { return "GroupNorm" }
 func (s GroupNorm) build(b *Builder, l *Layer) {
 	w, bias := torch.None, torch.None
 	if !s.NoAffine {
-		w, bias = b.param(l, s.C), b.param(l, s.C)
+		w, bias = b.Param(l, s.C), b.Param(l, s.C)
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.GroupNorm(x[0], w, bias, s.Groups) })
 }
@@ -86,7 +86,7 @@ func (s InstanceNorm) build(b *Builder, l *Layer) {
 	g := b.G
 	w, bias := torch.None, torch.None
 	if s.Affine {
-		w, bias = b.param(l, s.C), b.param(l, s.C)
+		w, bias = b.Param(l, s.C), b.Param(l, s.C)
 	}
 	if s.Stats {
 		g.Buffer(l.Module, b.DType, s.C)

@@ -163,7 +163,7 @@ type LayerNorm2d struct{ C int64 }
 
 func (LayerNorm2d) class() string { return "LayerNorm2d" }
 func (s LayerNorm2d) build(b *Builder, l *Layer) {
-	w, bias := b.param(l, s.C), b.param(l, s.C)
+	w, bias := b.Param(l, s.C), b.Param(l, s.C)
 	shape := []int64{s.C}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
 		return b.G.Permute(b.G.LayerNorm(b.G.Permute(x[0], 0, 2, 3, 1), w, bias, shape), 0, 3, 1, 2)

@@ -1,11 +1,49 @@
 package torch
 
+// SDPAArgs are the arguments of scaled_dot_product_attention beside its operands.
+type SDPAArgs struct {
+	// Mask is attn_mask, None where absent.
+	Mask   Tensor
+	P      float64
+	Causal bool
+}
+
+// FloatMask turns a bool mask into one of -inf and zeros (F._canonical_mask); others pass.
+func (g *Graph) FloatMask(mask Tensor, d DType) Tensor {
+	if mask == None || g.t[mask].dtype != Bool {
+		return mask
+	}
+	m := g.fresh(g.t[mask].shape, nil, d)
+	return g.record(op{name: "masked_fill_", in: g.list(mask), out: m})
+}
+
+// LogicalOr is a | b of bool masks.
+func (g *Graph) LogicalOr(a, b Tensor) Tensor {
+	return g.record(op{name: "logical_or", in: g.list(a, b), out: g.fresh(g.broadcast(g.t[a].shape, g.t[b].shape), nil, Bool)})
+}
+
+// PadLast is F.pad(x, (left, right)).
+func (g *Graph) PadLast(x Tensor, left, right int64) Tensor {
+	sh := g.shapeOf(g.t[x].shape...)
+	sh[len(sh)-1] += left + right
+	return g.Resize("pad", x, sh, false)
+}
+
+// Repeat is x.repeat(times...), one number per dimension.
+func (g *Graph) Repeat(x Tensor, times ...int64) Tensor {
+	sh := g.shapeOf(g.t[x].shape...)
+	for i := range sh {
+		sh[i] *= times[i]
+	}
+	return g.record(op{name: "repeat", in: g.list(x), out: g.fresh(sh, nil, g.t[x].dtype), back: func(b *backward) { b.set(0, b.like2(0)) }})
+}
+
 // SDPA is scaled_dot_product_attention on [..., L, E] operands with the graph's kernel.
 // flash and efficient keep q, k, v, the output and a float32 logsumexp per row and head; the math
 // kernel scales copies of q and k by the root of the scale and keeps the L x L probabilities.
-func (g *Graph) SDPA(q, k, v Tensor, p float64, causal bool) Tensor {
+func (g *Graph) SDPA(q, k, v Tensor, a SDPAArgs) Tensor {
 	if g.Rules.Attention == "math" {
-		return g.sdpaMath(q, k, v, p, causal)
+		return g.sdpaMath(q, k, v, a.P, a.Causal)
 	}
 	q, k, v = g.cast(q), g.cast(k), g.cast(v)
 	t := g.t[q]

@@ -107,10 +107,16 @@ func (g *Graph) Mul(a, b Tensor) Tensor {
 	o := op{name: "mul", in: g.list(a, b), out: out, back: func(b *backward) {
 		v := b.gout(0)
 		l := b.layout(v)
-		for i := range 2 {
+		r := [2]gt{noGrad, noGrad}
+		for _, i := range [...]int{1, 0} {
 			if b.need(i) {
 				b.step()
-				b.set(i, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l, b.in(1-i)), b.c.gts[v].dtype))
+				r[i] = b.alloc(l.shape, b.c.g.likeStrides(l.shape, l, b.in(1-i)), b.c.gts[v].dtype)
+			}
+		}
+		for i := range 2 { // broadcast factors are summed once both are there
+			if r[i] != noGrad {
+				b.set(i, r[i])
 			}
 		}
 	}}
@@ -240,9 +246,11 @@ func (g *Graph) Roll(x Tensor) Tensor {
 // MaskedFill is x.masked_fill(mask, c), keeping the mask.
 func (g *Graph) MaskedFill(x, mask Tensor) Tensor {
 	t := g.t[x]
-	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	shape := g.broadcast(t.shape, g.t[mask].shape)
+	y := g.fresh(shape, g.likeStrides(shape, t.view), t.dtype)
 	return g.record(op{name: "masked_fill", in: g.list(x, mask), out: y, saved: g.list(mask), back: func(b *backward) {
-		b.set(0, b.like(0, b.layout(b.gout(0))))
+		l := b.layout(b.gout(0))
+		b.set(0, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l), b.c.gts[b.gout(0)].dtype))
 	}})
 }
 

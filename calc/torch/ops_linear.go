@@ -17,16 +17,19 @@ func (g *Graph) Linear(x, w, bias Tensor) Tensor {
 	if len(sh) == 2 {
 		return g.addmm(x, w, bias)
 	}
-	if bias != None && len(sh) == 3 && isContiguous(t.shape, t.stride) {
-		m := g.Reshape(x, numel(t.shape)/max(in, 1), in)
-		return g.View(g.addmm(m, w, bias), sh...)
+	fused := bias
+	if !isContiguous(t.shape, t.stride) || (len(sh) != 3 && !g.Rules.LinearAnyRank) {
+		fused = None
 	}
 	m := g.Reshape(x, numel(t.shape)/max(in, 1), in)
-	y := g.View(g.addmm(m, w, None), sh...)
-	if bias != None {
-		y = g.AddInPlace(y, bias)
+	y := g.View(g.addmm(m, w, fused), sh...)
+	switch {
+	case bias == fused:
+		return y
+	case g.Rules.LinearAddCopies:
+		return g.Add(y, bias)
 	}
-	return y
+	return g.AddInPlace(y, bias)
 }
 
 // addmm is x w^T + bias on matrices (mm without a bias). The weight's own transpose is a view.
@@ -107,15 +110,18 @@ func (g *Graph) Matmul(a, b Tensor) Tensor {
 // mm2 is torch.mm of two activations.
 func (g *Graph) mm2(a, b Tensor) Tensor { return g.Bmm(a, b) }
 
-// Bmm is a batched matrix product; each factor is kept for the other's gradient.
-func (g *Graph) Bmm(a, b Tensor) Tensor {
+// Bmm is a batched matrix product; each factor is kept for the other's gradient, the second's comes first.
+func (g *Graph) Bmm(a, b Tensor) Tensor { return g.Baddbmm(None, a, b) }
+
+// Baddbmm adds the product to c, which is broadcast and needs no gradient (a mask).
+func (g *Graph) Baddbmm(c, a, b Tensor) Tensor {
 	a, b = g.cast(a), g.cast(b)
 	x, y := g.t[a], g.t[b]
 	n := len(x.shape)
 	sh := g.shapeOf(x.shape...)
 	sh[n-1] = y.shape[n-1]
-	o := op{name: "bmm", in: g.list(a, b), out: g.fresh(sh, nil, x.dtype), back: func(b *backward) {
-		for i := range 2 {
+	o := op{name: "bmm", in: g.list(a, b, c), out: g.fresh(sh, nil, x.dtype), back: func(b *backward) {
+		for _, i := range [...]int{1, 0} {
 			if b.need(i) {
 				b.step()
 				b.set(i, b.like2(i))

@@ -12,6 +12,12 @@ type Rules struct {
 	// ForeachAdamLists is the number of parameter-sized lists foreach Adam builds in a
 	// step: two (sqrt, then denom) in 1.13, one since 2.0 (golden measurements; torch/optim/adam.py).
 	ForeachAdamLists int
+	// LinearAnyRank: F.linear fuses the bias for a contiguous input of any rank since 2.1, before only for
+	// matrices and three dimensions (pytorch PR 106433).
+	LinearAnyRank bool
+	// LinearAddCopies: where F.linear adds the bias after the product it copies under a dispatch mode, which is
+	// how the networks of 1.13 were measured; else in place (aten/src/ATen/native/Linear.cpp, isTensorSubclassLike).
+	LinearAddCopies bool
 	// AccumulateInPlace: the engine adds a second gradient into the first when it holds the
 	// only reference (input_buffer.cpp, can_accumulate_inplace).
 	AccumulateInPlace bool

@@ -1,0 +1,47 @@
+package models
+
+import (
+	"vrametre/calc/nn"
+	"vrametre/calc/torch"
+)
+
+// tokens is an input of n token ids below vocab.
+func tokens(n, vocab int64) Input { return Input{Shape: []int64{n}, Below: vocab} }
+
+// Text classifiers and one-idea networks on sequences.
+func init() {
+	add(&Preset{Name: "bow_embedding", Family: "embedding", Inputs: []Input{tokens(30, 2000)}, Build: func(b *nn.Builder, a *nn.Args) *Net {
+		g, root := b.G, b.Root("BowEmb")
+		d := a.Int("d", 64)
+		e := b.Add(root, "e", nn.Embedding{Num: a.Int("vocab", 2000), Dim: d})
+		fc1 := b.Add(root, "fc1", nn.Linear{In: d, Out: 32})
+		fc2 := b.Add(root, "fc2", nn.Linear{In: 32, Out: a.Int("num_classes", 4)})
+		return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
+			return fc2.Call(nn.ReLU(false).Apply(g, fc1.Call(g.Mean(e.Call(x[0]), false, 1))))
+		}))
+	}})
+	add(&Preset{Name: "mha", Family: "attention", Inputs: []Input{{Shape: []int64{32, 64}}}, Build: func(b *nn.Builder, a *nn.Args) *Net {
+		g, root := b.G, b.Root("MHA")
+		d := a.Int("d", 64)
+		att := b.Add(root, "a", nn.MultiheadAttention{Embed: d, Heads: a.Int("h", 4), P: a.Probability("p", 0), BatchFirst: true, NoWeights: !a.Bool("need", true)})
+		fc := b.Add(root, "fc", nn.Linear{In: d, Out: a.Int("num_classes", 5)})
+		return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor { return fc.Call(g.Mean(att.Call(x[0]), false, 1)) }))
+	}})
+	add(&Preset{Name: "transformer_encoder", Family: "transformer", Inputs: []Input{tokens(64, 1000)}, Build: func(b *nn.Builder, a *nn.Args) *Net {
+		g, root := b.G, b.Root("EncText")
+		d := a.Int("d", 128)
+		pos := b.Param(root, 1, a.Int("T", 64), d)
+		e := b.Add(root, "emb", nn.Embedding{Num: a.Int("vocab", 1000), Dim: d})
+		enc := b.Add(root, "enc", nn.TransformerStack{Layers: a.Int("layers", 3), Layer: nn.TransformerLayer{Embed: d, Heads: a.Int("heads", 4), FF: a.Int("ff", 512),
+			P: a.Probability("p", 0.1), BatchFirst: true, NormFirst: a.Bool("norm_first", false), Act: activation(a)}})
+		fc := b.Add(root, "fc", nn.Linear{In: d, Out: a.Int("num_classes", 4)})
+		return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
+			return fc.Call(g.Mean(enc.Call(g.Add(e.Call(x[0]), g.Narrow(pos, 1, g.Dim(x[0], 1)))), false, 1))
+		}))
+	}})
+}
+
+// activation is the class of the argument "activation" of nn.TransformerEncoderLayer.
+func activation(a *nn.Args) string {
+	return map[string]string{"relu": "ReLU", "gelu": "GELU"}[a.String("activation", "relu", "relu", "gelu")]
+}
