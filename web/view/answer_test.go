@@ -1,0 +1,168 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vrametre/calc"
+	"vrametre/content"
+)
+
+// faultCall is a place where the engine makes an error or a warning.
+type faultCall struct {
+	code string
+	args []string
+	at   string
+}
+
+// faultCalls reads the engine's source: codes and arguments are literals there.
+func faultCalls(t *testing.T) (errors, warnings []faultCall) {
+	t.Helper()
+	err := filepath.WalkDir("../../calc", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		positions := token.NewFileSet()
+		file, err := parser.ParseFile(positions, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			callee := ""
+			switch f := call.Fun.(type) {
+			case *ast.Ident:
+				callee = f.Name
+			case *ast.SelectorExpr:
+				callee = f.Sel.Name
+				if receiver, ok := f.X.(*ast.Ident); ok {
+					callee = receiver.Name + "." + callee
+				}
+			}
+			// Where the code stands among the arguments, and where its own arguments begin.
+			var code, first int
+			switch callee {
+			case "fault.New", "fault.Throw":
+				code, first = 0, 2
+			case "g.Fail", "g.Warn", "b.G.Fail", "q.warn":
+				code, first = 0, 1
+			case "fail":
+				code, first = 1, 2
+			case "a.fail", "a.Fail":
+				code, first = 0, len(call.Args)
+			default:
+				return true
+			}
+			literal := func(i int) (string, bool) {
+				if i >= len(call.Args) {
+					return "", false
+				}
+				l, ok := call.Args[i].(*ast.BasicLit)
+				if !ok || l.Kind != token.STRING {
+					return "", false
+				}
+				s, err := strconv.Unquote(l.Value)
+				return s, err == nil
+			}
+			c := faultCall{at: positions.Position(call.Pos()).String()}
+			if c.code, ok = literal(code); !ok {
+				return true // a helper that passes a code on
+			}
+			if callee == "a.fail" || callee == "a.Fail" {
+				c.args = []string{"type", "argument", "value"}
+			}
+			for i := first; i < len(call.Args); i += 2 {
+				if name, ok := literal(i); ok {
+					c.args = append(c.args, name)
+				}
+			}
+			if callee == "g.Warn" || callee == "q.warn" {
+				warnings = append(warnings, c)
+			} else {
+				errors = append(errors, c)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return errors, warnings
+}
+
+func TestEngineErrorsHaveTexts(t *testing.T) {
+	failures, warnings := faultCalls(t)
+	if len(failures) < 50 {
+		t.Fatalf("only %d errors found in the engine", len(failures))
+	}
+	check := func(family string, calls []faultCall) {
+		for _, c := range calls {
+			key := family + "." + c.code
+			variants := []string{key}
+			for _, name := range c.args {
+				if Has(content.French, key+"."+name) {
+					variants = append(variants, key+"."+name)
+				}
+			}
+			for _, variant := range variants {
+				message, ok := content.Lookup(content.French, variant)
+				if !ok {
+					t.Errorf("%s: no text %q", c.at, variant)
+					continue
+				}
+				for _, placeholder := range message.Placeholders() {
+					name, _, _ := strings.Cut(placeholder, ":")
+					if !slices.Contains(c.args, name) {
+						t.Errorf("%s: %q wants {%s}, the engine gives %v", c.at, variant, name, c.args)
+					}
+				}
+			}
+		}
+	}
+	check("error", failures)
+	check("warning", warnings)
+}
+
+func TestFailureOf(t *testing.T) {
+	unknown := &calc.Error{Code: "field-unknown", At: "batc", Args: map[string]any{"field": "batc", "close": "batch"}}
+	lost := &calc.Error{Code: "field-unknown", At: "x", Args: map[string]any{"field": "x", "close": ""}}
+	for _, c := range []struct {
+		err    error
+		lang   content.Lang
+		code   string
+		phrase string
+	}{
+		{unknown, content.French, "field-unknown", "batc~: Champ inconnu~: batc. Vouliez-vous écrire batch~?"},
+		{fmt.Errorf("wrapped: %w", unknown), content.English, "field-unknown", "batc: Unknown field: batc. Did you mean batch?"},
+		{lost, content.English, "field-unknown", "x: Unknown field: x. The request schema lists the fields."},
+		{&calc.Error{Code: "request-syntax", Args: map[string]any{"offset": int64(7)}}, content.English, "request-syntax", "The request is not a valid JSON object: error near byte 7."},
+		{&calc.Error{Code: "request-syntax", Args: map[string]any{"offset": int64(0)}}, content.English, "request-syntax", "The request is not a valid JSON object."},
+		{errors.New("broken"), content.English, "unexpected", "The computation failed: broken."},
+	} {
+		f := FailureOf(c.err, c.lang)
+		if got := plain(f.Sentence(c.lang)); f.Code != c.code || got != c.phrase {
+			t.Errorf("%v: %s %q, want %s %q", c.err, f.Code, got, c.code, c.phrase)
+		}
+	}
+}
+
+func TestFill(t *testing.T) {
+	r := calc.Result{Warnings: []calc.Warning{{Code: "no-blocks"}}}
+	Fill(&r, content.English)
+	if got := r.Warnings[0].Message; !strings.HasPrefix(got, "This model has no blocks") {
+		t.Errorf("warning %q", got)
+	}
+}
