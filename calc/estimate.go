@@ -61,8 +61,10 @@ type query struct {
 	context cuda.Constant
 	// workspace is cuBLAS's, of one thread.
 	workspace cuda.Constant
-	zeroAt    int
-	keepGrad  bool
+	// kv is the cached elements per token and sample.
+	kv       int64
+	zeroAt   int
+	keepGrad bool
 }
 
 func choice(field, value, def string, allowed []string) (string, error) {
@@ -160,7 +162,64 @@ func understand(r Request) (*query, error) {
 	if err := q.precision(); err != nil {
 		return nil, err
 	}
+	if err := q.adapter(); err != nil {
+		return nil, err
+	}
+	if err := q.parallel(); err != nil {
+		return nil, err
+	}
 	return q, q.device()
+}
+
+func (q *query) adapter() error {
+	a := q.Adapter
+	if a == nil {
+		return nil
+	}
+	if a.Kind != "lora" {
+		return fault.New("field-choice", "adapter.kind", "value", a.Kind, "allowed", "lora")
+	}
+	if a.Rank < 1 || a.Rank > 1<<16 {
+		return fault.New("field-range", "adapter.rank", "value", a.Rank, "low", 1, "high", 1<<16)
+	}
+	if len(a.Targets) == 0 {
+		return fault.New("adapter-targets", "adapter.targets", "targets", "")
+	}
+	switch a.Base {
+	case "", "fp32":
+	case "bf16", "nf4":
+		q.dtype = torch.BFloat16
+	case "fp16":
+		q.dtype = torch.Float16
+	default:
+		return fault.New("field-choice", "adapter.base", "value", a.Base, "allowed", "fp32, fp16, bf16, nf4")
+	}
+	return nil
+}
+
+func (q *query) parallel() error {
+	p := q.Parallel
+	for _, c := range []struct {
+		field string
+		value int
+		high  int
+	}{{"data", p.Data, 1 << 20}, {"zero", p.Zero, 3}, {"tensor", p.Tensor, 1}, {"pipeline", p.Pipeline, 1}, {"microbatches", p.Microbatches, 1 << 20}} {
+		if c.value < 0 || c.value > c.high {
+			return fault.New("field-range", "parallel."+c.field, "value", c.value, "low", 0, "high", c.high)
+		}
+	}
+	if p.Sequence {
+		return fault.New("field-choice", "parallel.sequence", "value", true, "allowed", "false")
+	}
+	if q.Inference != nil {
+		if q.Inference.Context < 1 || q.Inference.Context > 1<<30 {
+			return fault.New("field-range", "inference.context", "value", q.Inference.Context, "low", 1, "high", 1<<30)
+		}
+		if _, err := choice("inference.kv_dtype", q.Inference.KVDType, "", []string{"fp32", "fp16", "bf16", "fp8"}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -182,7 +241,7 @@ func (q *query) version() error {
 	}
 	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
 	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
-		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0)}
+		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0)}
 	if !since(2, 0) {
 		q.rules.ForeachAdamLists = 2
 	}
@@ -282,7 +341,43 @@ func (q *query) walkConfig() walk.Config {
 	c := walk.Config{Train: q.train, Accumulation: q.Accumulation, KeepGrads: q.keepGrad, ZeroAt: q.zeroAt, Optimizer: q.optim,
 		Master: q.master, Iterations: max(q.Steps, 2), Timeline: slices.Contains(q.Want, WantTimeline),
 		Workspace: q.workspace.Bytes}
+	if p := q.Parallel; p.Data > 1 {
+		c.Shard = walk.Shard{N: p.Data, Stage: p.Zero}
+	}
 	return c
+}
+
+// beside are storages that no operation of the recorded forward makes.
+func (q *query) beside(p *torch.Program, batch int64) []walk.Extra {
+	var out []walk.Extra
+	if q.Inference != nil && !q.train && q.kv > 0 {
+		size := q.dtype.Size()
+		switch q.Inference.KVDType {
+		case "fp32":
+			size = 4
+		case "fp16", "bf16":
+			size = 2
+		case "fp8":
+			size = 1
+		}
+		out = append(out, walk.Extra{Bytes: q.kv * size * q.Inference.Context * batch, Kind: torch.KindKVCache})
+	}
+	if q.train && q.Parallel.Data > 1 {
+		var grads, largest int64
+		for _, v := range p.Params {
+			if v.Trained {
+				grads += p.Bytes[v.GradSlot]
+			}
+			largest = max(largest, p.Bytes[v.Slot])
+		}
+		switch q.Parallel.Zero {
+		case 0: // DistributedDataParallel's buckets are a second copy (gradient_as_bucket_view=False, pytorch PR 41954)
+			out = append(out, walk.Extra{Bytes: grads, Kind: torch.KindGradients})
+		case 3: // the unit gathered while it runs
+			out = append(out, walk.Extra{Bytes: largest, Kind: torch.KindWeights})
+		}
+	}
+	return out
 }
 
 func (q *query) vendor() string {
@@ -307,7 +402,9 @@ func (q *query) estimate(n *network) (Result, error) {
 	}
 	p := one.p
 	a := cuda.New(q.allocator(0))
-	w := walk.Run(p, q.walkConfig(), a)
+	cfg := q.walkConfig()
+	cfg.Extra = q.beside(p, q.Batch)
+	w := walk.Run(p, cfg, a)
 	var res Result
 	for _, v := range p.Params {
 		c := int64(1)
@@ -393,7 +490,7 @@ func (q *query) fitsIn(p *torch.Program, a *cuda.Allocator) bool {
 		return true // the uncapped run never asked for more
 	}
 	cfg := q.walkConfig()
-	cfg.Timeline = false
+	cfg.Extra, cfg.Timeline = q.beside(p, q.Batch), false
 	return !walk.Run(p, cfg, cuda.New(q.allocator(q.budget.Usable))).OutOfMemory
 }
 

@@ -334,3 +334,59 @@ func BenchmarkEstimate(b *testing.B) {
 		})
 	}
 }
+
+// LoRA on a frozen base: the adapters' parameters are exact, their activations stay nearly whole, and a four-bit
+// base shrinks the weights but no activation.
+func TestAdapters(t *testing.T) {
+	layers := []Layer{{Type: "Linear", Name: "q_proj", Args: map[string]any{"in_features": 4096, "out_features": 4096}}, {Type: "GELU"},
+		{Type: "Linear", Name: "o_proj", Args: map[string]any{"in_features": 4096, "out_features": 4096}}}
+	q := Request{Model: Model{Layers: layers}, Input: Inputs{{Shape: []int64{128, 4096}}}, Loss: "mse", Batch: 4, Optimizer: Optimizer{Name: "adamw"}}
+	full := estimate(t, q)
+	q.Adapter = &Adapter{Kind: "lora", Rank: 8, Targets: []string{"q_proj"}}
+	lora := estimate(t, q)
+	if want := int64(8 * (4096 + 4096)); lora.Parameters.Trainable != want || lora.Parameters.Total != full.Parameters.Total+want {
+		t.Errorf("trainable %d of %d, want %d of %d", lora.Parameters.Trainable, lora.Parameters.Total, want, full.Parameters.Total+want)
+	}
+	if lora.Peak.Live >= full.Peak.Live {
+		t.Errorf("peak %d with adapters, %d without", lora.Peak.Live, full.Peak.Live)
+	}
+	if lora.SavedForBackward*2 < full.SavedForBackward {
+		t.Errorf("a frozen base needs activations all the same: %d against %d", lora.SavedForBackward, full.SavedForBackward)
+	}
+	q.Adapter.Targets = []string{"nothing"}
+	if _, err := Estimate(q); err == nil {
+		t.Error("targets that match nothing are accepted")
+	}
+}
+
+// Model states per parameter with Adam and 16-bit weights over N cards: the table of the ZeRO paper
+// (Rajbhandari et al., arXiv 1910.02054, figure 1): 16 bytes, 4 + 12/N, 2 + 14/N, 16/N.
+func TestZeroStages(t *testing.T) {
+	const in, n = 4096, 8
+	layer := Layer{Type: "Linear", Args: map[string]any{"in_features": in, "out_features": in, "bias": false}}
+	const params = 4 * in * in
+	around := int64(4 * in * 2) // input, target, output and mse_loss's storage, one sample in 16 bits
+	for stage, want := range []int64{16 * params, 4*params + 12*params/n, 2*params + 14*params/n, 16 * params / n} {
+		switch stage {
+		case 0:
+			want += 2 * params // DistributedDataParallel's buckets
+		case 3:
+			want += 2 * in * in // the gathered unit
+		}
+		r := estimate(t, Request{Model: Model{Layers: []Layer{layer, layer, layer, layer}}, Input: Inputs{{Shape: []int64{in}}}, Loss: "mse", Batch: 1,
+			Precision: "bf16-master", Optimizer: Optimizer{Fused: true}, Parallel: Parallel{Data: n, Zero: stage}})
+		if got := r.Phases.Step - around; got != want {
+			t.Errorf("stage %d: model states %d, want %d (%.3f bytes per parameter)", stage, got, want, float64(got)/params)
+		}
+	}
+}
+
+// The key-value cache: 2 x layers x heads x head size x bytes per token, for every sequence of the batch.
+func TestKVCache(t *testing.T) {
+	q := Request{Model: Model{Preset: "gpt_small"}, Mode: "infer", Batch: 3, Inference: &Inference{Context: 1000, KVDType: "fp16"}}
+	r := estimate(t, q)
+	at := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Kind == PartKVCache })
+	if want := int64(3 * 1000 * 2 * 4 * 256 * 2); at < 0 || r.Parts[at].Bytes != want {
+		t.Errorf("parts %+v, want a key-value cache of %d", r.Parts, want)
+	}
+}

@@ -70,8 +70,9 @@ func (s *search) at(batch int64) (*torch.Program, bool) {
 	return &p, true
 }
 
-func (s *search) fits(p *torch.Program) bool {
+func (s *search) fits(p *torch.Program, batch int64) bool {
 	s.alloc.Reset()
+	s.cfg.Extra = s.q.beside(p, batch)
 	return !walk.Run(p, s.cfg, s.alloc).OutOfMemory
 }
 
@@ -79,7 +80,10 @@ func (s *search) fits(p *torch.Program) bool {
 func (s *search) bound() int64 {
 	none := s.cfg
 	none.Iterations = 2
-	l1, l2 := walk.Run(s.base, none, nil).Peak, walk.Run(s.step, none, nil).Peak
+	none.Extra = s.q.beside(s.base, s.b)
+	l1 := walk.Run(s.base, none, nil).Peak
+	none.Extra = s.q.beside(s.step, 2*s.b)
+	l2 := walk.Run(s.step, none, nil).Peak
 	slope := l2 - l1
 	if slope <= 0 {
 		return MaxBatch + 1
@@ -109,7 +113,7 @@ func (s *search) solve() int64 {
 				continue
 			}
 		}
-		if s.fits(p) {
+		if s.fits(p, probe) {
 			lo = probe
 		} else {
 			hi = probe
@@ -130,7 +134,7 @@ func (s *search) settle(best int64) (int64, error) {
 		if err != nil {
 			return false, err
 		}
-		return s.fits(p), nil
+		return s.fits(p, b), nil
 	}
 	for best > 0 {
 		if fits, err := ok(best); err != nil || fits {

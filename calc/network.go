@@ -177,7 +177,17 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 	if !q.train {
 		g.NoGrad()
 	}
+	if a := q.Adapter; a != nil {
+		b.Adapter = &nn.Adapter{Rank: a.Rank, Targets: a.Targets, NF4: a.Base == "nf4"}
+	}
 	net := n.build(b)
+	if b.Adapter != nil {
+		if b.Adapter.Found == 0 {
+			fault.Throw("adapter-targets", "adapter.targets", "targets", strings.Join(b.Adapter.Targets, ", "))
+		}
+		g.FreezeBase(net.Root.Module)
+	}
+	q.kv = net.KVElements
 	for _, path := range q.Frozen {
 		m := find(net.Root.Module, path)
 		if m == nil {
@@ -185,7 +195,7 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		}
 		g.Freeze(m)
 	}
-	q.checkpoint(g, net.Root.Module)
+	q.checkpoint(g, net)
 	var x []torch.Tensor
 	tokens := false
 	for i, in := range n.inputs {
@@ -219,7 +229,11 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		aux := g.Scale(q.lossOf(g, n, out[1], tokens))
 		loss = g.Add(loss, aux)
 	}
-	g.EndLoss(loss)
+	if q.amp == torch.Float16 { // GradScaler.scale(loss).backward(): the unscaled loss stays bound too
+		g.EndLoss(g.Scale(loss), loss)
+	} else {
+		g.EndLoss(loss)
+	}
 	if !g.Needs(loss) {
 		fault.Throw("nothing-trainable", "frozen")
 	}
@@ -254,7 +268,8 @@ func (q *query) lossOf(g *torch.Graph, n *network, out torch.Tensor, tokens bool
 }
 
 // checkpoint marks the modules whose forward is run again in backward.
-func (q *query) checkpoint(g *torch.Graph, root *torch.Module) {
+func (q *query) checkpoint(g *torch.Graph, net *models.Net) {
+	root := net.Root.Module
 	paths := q.Checkpointing.Paths
 	for _, p := range paths {
 		if find(root, p) == nil {
@@ -262,7 +277,10 @@ func (q *query) checkpoint(g *torch.Graph, root *torch.Module) {
 		}
 	}
 	if q.Checkpointing.EveryBlock {
-		if paths = blocks(root, nil); len(paths) == 0 {
+		if paths = net.Blocks; len(paths) == 0 {
+			paths = blocks(root, nil)
+		}
+		if len(paths) == 0 {
 			g.Warn("no-blocks")
 		}
 	}

@@ -24,8 +24,10 @@ type Net struct {
 	// Forward gives the outputs the caller keeps; the first is the one the loss reads, the
 	// second an auxiliary head's.
 	Forward func(x ...torch.Tensor) []torch.Tensor
-	// Blocks are what checkpointing "every-block" recomputes.
+	// Blocks are what checkpointing "every-block" recomputes; nil: the modules that stand in a list.
 	Blocks []string
+	// KVElements is what a decoder caches per token and sample: keys and values of every layer.
+	KVElements int64
 }
 
 // Preset is a network by name.

@@ -38,7 +38,8 @@ func (s Linear) build(b *Builder, l *Layer) {
 	if !s.NoBias {
 		bias = b.Param(l, s.Out)
 	}
-	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Linear(x[0], w, bias) })
+	f := b.linear(l, w, bias, s.In, s.Out)
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return f(x[0]) })
 }
 
 // Identity returns its input.

@@ -19,6 +19,8 @@ type Builder struct {
 	DType torch.DType
 	// Training is false for eval(): dropout is the identity, BatchNorm uses its running statistics.
 	Training bool
+	// Adapter adds low-rank matrices to the linear layers it names; nil: none.
+	Adapter *Adapter
 }
 
 // Layer is a module with its forward.

@@ -74,6 +74,9 @@ func (g *Graph) Compile() *Program {
 	if g.loss != None {
 		c.held[g.loss] = true
 	}
+	for _, t := range g.bound {
+		c.held[t] = true
+	}
 	c.planDrops()
 	c.p.OutputAt = -1
 	for i := range g.ops {
@@ -88,6 +91,9 @@ func (g *Graph) Compile() *Program {
 	c.p.LossAt = len(c.p.Events)
 	if g.loss != None {
 		c.p.Loss = c.bind(g.loss, c.p.Loss)
+		for _, t := range g.bound {
+			c.p.Loss = c.bind(t, c.p.Loss)
+		}
 	}
 	c.countSaved()
 	c.p.BackwardAt = len(c.p.Events)

@@ -107,20 +107,22 @@ type Graph struct {
 	// Batch is the number of samples.
 	Batch int64
 
-	t       []tensor
-	st      []storage
-	ops     []op
-	calls   []Call
-	params  []Tensor // in the order of parameters()
-	frames  []frame
-	called  map[*Module]bool
-	noGrad  bool
-	amp     DType // autocast's type, Float32 when off
-	casts   map[Tensor]Tensor
-	lossOp  int
-	outputs []Tensor
-	loss    Tensor
-	target  Tensor
+	t        []tensor
+	st       []storage
+	ops      []op
+	calls    []Call
+	params   []Tensor // in the order of parameters()
+	frames   []frame
+	called   map[*Module]bool
+	noGrad   bool
+	amp      DType // autocast's type, Float32 when off
+	casts    map[Tensor]Tensor
+	lossOp   int
+	outputs  []Tensor
+	loss     Tensor
+	bound    []Tensor
+	adapters map[Tensor]bool
+	target   Tensor
 
 	// Warnings are what the recording could not know, with the place; a fault.Error serves as code, place and arguments.
 	Warnings []*fault.Error
@@ -128,7 +130,7 @@ type Graph struct {
 	checkpointed map[string]bool
 	segments     []segment
 	open         bool
-	Root    *Module
+	Root         *Module
 
 	intArena    []int64
 	tensorArena []Tensor
@@ -331,6 +333,29 @@ func (g *Graph) Freeze(m *Module) {
 	}
 }
 
+// Adapt marks parameters that stay trainable when FreezeBase freezes the rest.
+func (g *Graph) Adapt(ps ...Tensor) {
+	if g.adapters == nil {
+		g.adapters = map[Tensor]bool{}
+	}
+	for _, p := range ps {
+		g.adapters[p] = true
+	}
+}
+
+// FreezeBase freezes every parameter below m but the adapters'.
+func (g *Graph) FreezeBase(m *Module) {
+	for _, p := range m.Params {
+		g.t[p].needs = g.adapters[p]
+	}
+	for _, c := range m.Children {
+		g.FreezeBase(c)
+	}
+}
+
+// Quantise gives a parameter's storage another size than its shape and type say.
+func (g *Graph) Quantise(p Tensor, bytes int64) { g.st[g.t[p].store].bytes = bytes }
+
 // NoGrad turns recording for backward off (torch.no_grad).
 func (g *Graph) NoGrad() { g.noGrad = true }
 
@@ -460,9 +485,9 @@ func (g *Graph) BeginLoss(outputs ...Tensor) {
 	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
 }
 
-// EndLoss marks the tensor backward starts from; None in inference.
-func (g *Graph) EndLoss(loss Tensor) {
-	g.loss = loss
+// EndLoss marks the tensor backward starts from; None in inference. The caller also keeps bound.
+func (g *Graph) EndLoss(loss Tensor, bound ...Tensor) {
+	g.loss, g.bound = loss, bound
 	for _, c := range g.casts { // autocast's cache is emptied when its context ends
 		g.touch(c)
 	}

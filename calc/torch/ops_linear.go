@@ -169,3 +169,27 @@ func (g *Graph) cast(x Tensor) Tensor {
 	}
 	return g.To(x, g.amp)
 }
+
+// Linear4bit is a linear layer whose frozen weight is stored quantised: forward and backward each make it whole in
+// the input's type for the time of one product, and nothing but the packed weight is kept (bitsandbytes' MatMul4Bit).
+func (g *Graph) Linear4bit(x, w, bias Tensor) Tensor {
+	x = g.cast(x)
+	in, out := g.t[w].shape[1], g.t[w].shape[0]
+	t := g.t[x]
+	if len(t.shape) == 0 || t.shape[len(t.shape)-1] != in {
+		g.Fail("linear-features", "shape", Shape(t.shape), "in_features", in)
+	}
+	sh := g.shapeOf(t.shape...)
+	sh[len(sh)-1] = out
+	whole := in * out * t.dtype.Size()
+	y := g.fresh(sh, nil, t.dtype)
+	y = g.record(op{name: "mm", in: g.list(x), out: y, tmp: whole, back: func(b *backward) {
+		d := b.alloc([]int64{out, in}, nil, b.c.gts[b.gout(0)].dtype)
+		b.set(0, b.like2(0))
+		b.free(d)
+	}})
+	if bias != None {
+		y = g.Add(y, bias)
+	}
+	return y
+}

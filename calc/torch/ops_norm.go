@@ -1,7 +1,8 @@
 package torch
 
-// Norm is a normalisation by rows of saved statistics: aten's native_batch_norm, native_layer_norm, native_group_norm.
+// norm is a normalisation by rows of saved statistics: aten's native_batch_norm, native_layer_norm, native_group_norm.
 // It keeps its input and two statistics (float32 for half inputs); the backward gives input, weight and bias.
+// With stride nil the kernel wants a contiguous input: it copies another for itself, and its results are contiguous.
 func (g *Graph) norm(name string, x, w, bias Tensor, stats []int64, stride []int64, kept ...Tensor) Tensor {
 	t := g.t[x]
 	y := g.fresh(t.shape, stride, t.dtype)
@@ -11,15 +12,19 @@ func (g *Graph) norm(name string, x, w, bias Tensor, stats []int64, stride []int
 	}
 	mean := g.fresh(stats, nil, sd)
 	rstd := g.fresh(stats, nil, sd)
-	o := op{name: name, in: g.list(x, w, bias), out: y, nOut: 3, back: func(b *backward) {
+	var scratch int64
+	if stride == nil && g.Rules.KernelCopies && !isContiguous(t.shape, t.stride) {
+		scratch = g.bytes(t.shape, t.dtype)
+	}
+	o := op{name: name, in: g.list(x, w, bias), out: y, nOut: 3, tmp: scratch, back: func(b *backward) {
+		b.scratch(scratch)
 		for i := range 3 {
-			if b.need(i) {
-				switch i {
-				case 0:
-					b.set(0, b.alloc(b.in(0).shape, b.c.g.formatStrides(b.in(0).shape, b.in(0)), b.c.g.t[b.o.in[0]].dtype))
-				default:
-					b.set(i, b.like2(i))
-				}
+			switch {
+			case !b.need(i):
+			case i == 0 && stride != nil:
+				b.set(0, b.alloc(b.in(0).shape, b.c.g.formatStrides(b.in(0).shape, b.in(0)), b.c.g.t[b.o.in[0]].dtype))
+			default:
+				b.set(i, b.like2(i))
 			}
 		}
 	}}
@@ -55,7 +60,6 @@ func (g *Graph) LayerNorm(x, w, bias Tensor, normalised []int64) Tensor {
 	if g.amp != Float32 {
 		x = g.To(x, Float32)
 	}
-	x = g.Contiguous(x)
 	t := g.t[x]
 	n := len(t.shape) - len(normalised)
 	if n < 0 || !sameShape(t.shape[n:], normalised) {

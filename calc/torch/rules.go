@@ -18,6 +18,9 @@ type Rules struct {
 	// LinearAddCopies: where F.linear adds the bias after the product it copies under a dispatch mode, which is
 	// how the networks of 1.13 were measured; else in place (aten/src/ATen/native/Linear.cpp, isTensorSubclassLike).
 	LinearAddCopies bool
+	// KernelCopies: count the contiguous copies kernels make for themselves (native_layer_norm's expect_contiguous);
+	// the networks of 1.13 were measured above the kernels, where they cannot be seen.
+	KernelCopies bool
 	// AccumulateInPlace: the engine adds a second gradient into the first when it holds the
 	// only reference (input_buffer.cpp, can_accumulate_inplace).
 	AccumulateInPlace bool

@@ -33,6 +33,8 @@ type Config struct {
 	Optimizer optim.Config
 	// Master is extra resident bytes per trainable parameter element (fp32 master weights).
 	Master int64
+	// Shard spreads the training's state over cards.
+	Shard Shard
 	// Extra are storages that live through the whole run.
 	Extra []Extra
 	// Workspace is what cuBLAS takes for good at the first matrix product of the main thread, and
@@ -42,6 +44,19 @@ type Config struct {
 	Iterations int
 	// Timeline asks for the steady iteration's points.
 	Timeline bool
+}
+
+// Shard is ZeRO's partitioning over N cards (DeepSpeed's stages; FSDP is stage 3): optimizer state from stage 1,
+// gradients from stage 2, parameters from stage 3.
+type Shard struct {
+	N, Stage int
+}
+
+func (s Shard) part(bytes int64, stage int) int64 {
+	if s.N > 1 && s.Stage >= stage {
+		return (bytes + int64(s.N) - 1) / int64(s.N)
+	}
+	return bytes
 }
 
 // Extra is a storage beside the model's (a key-value cache).
@@ -126,7 +141,11 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 		m.grad[i] = -1
 	}
 	for _, r := range p.Resident {
-		m.id[r.Slot] = m.alloc(p.Bytes[r.Slot], r.Kind)
+		bytes := p.Bytes[r.Slot]
+		if r.Kind == torch.KindWeights {
+			bytes = cfg.Shard.part(bytes, 3)
+		}
+		m.id[r.Slot] = m.alloc(bytes, r.Kind)
 	}
 	for _, e := range cfg.Extra {
 		m.alloc(e.Bytes, e.Kind)
@@ -138,10 +157,13 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 				for _, d := range q.Shape {
 					n *= d
 				}
-				m.params = append(m.params, optim.Param{Shape: q.Shape, Numel: n, DType: q.DType})
-				if cfg.Master > 0 {
+				n = cfg.Shard.part(n, 1)
+				d := q.DType
+				if cfg.Master > 0 { // the optimizer works on the master copy
 					m.alloc(n*cfg.Master, torch.KindWeights)
+					d = torch.Float32
 				}
+				m.params = append(m.params, optim.Param{Shape: q.Shape, Numel: n, DType: d})
 			}
 		}
 		cfg.Optimizer.Construct(m.params, m)
@@ -296,7 +318,7 @@ func (m *machine) iteration(first bool) {
 // pass is one forward and backward. The old batch goes before the new one comes, as in
 // `for x, y in loader: x = x.to(device)`; the old output and loss go when they are reassigned.
 func (m *machine) pass(firstPass bool) {
-	p := m.p
+	p, cfg := m.p, m.cfg.Shard
 	m.phase, m.at = Forward, 0
 	m.batch = m.freeAll(m.batch)
 	for _, s := range p.Batch {
@@ -344,11 +366,15 @@ func (m *machine) pass(firstPass bool) {
 				m.free(id)
 				break
 			}
+			if part := cfg.part(m.bytes[id], 2); part < m.bytes[id] { // reduced to its owner, who keeps a part
+				m.free(id)
+				id = m.alloc(part, torch.KindGradients)
+			}
 			m.grad[e.Param] = id
 			m.setKind(id, torch.KindGradients)
 		case torch.EvGradCopy:
 			if m.grad[e.Param] < 0 {
-				m.grad[e.Param] = m.alloc(p.Bytes[e.Slot], torch.KindGradients)
+				m.grad[e.Param] = m.alloc(cfg.part(p.Bytes[e.Slot], 2), torch.KindGradients)
 			}
 		}
 	}
