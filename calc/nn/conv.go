@@ -14,9 +14,13 @@ type Conv struct {
 	Groups                                           int64
 	NoBias, Transposed, Same                         bool
 	PaddingMode                                      string
+	Class                                            string // overrides the printed class
 }
 
 func (c Conv) class() string {
+	if c.Class != "" {
+		return c.Class
+	}
 	if c.Transposed {
 		return "ConvTranspose" + strconv.Itoa(c.Dim) + "d"
 	}
