@@ -28,19 +28,24 @@ func (b *backward) alloc(shape, stride []int64, d DType) gt {
 	}
 	s := b.c.alloc(numel(shape)*d.Size(), KindTemporaries)
 	b.c.s[s].refs = 1
-	b.c.gts = append(b.c.gts, gten{view{shape, stride}, d, s})
-	return gt(len(b.c.gts) - 1)
+	return b.c.handle(gten{view: view{shape, stride}, dtype: d, slot: s})
 }
 
 // free drops a tensor made by alloc or alias.
-func (b *backward) free(v gt) { b.c.unref(b.c.gts[v].slot) }
+func (b *backward) free(v gt) { b.c.release(v) }
 
 // alias is another view of v's storage.
 func (b *backward) alias(v gt, shape, stride []int64) gt {
 	x := b.c.gts[v]
 	b.c.s[x.slot].refs++
-	b.c.gts = append(b.c.gts, gten{view{shape, stride}, x.dtype, x.slot})
-	return gt(len(b.c.gts) - 1)
+	return b.c.handle(gten{view: view{shape, stride}, dtype: x.dtype, slot: x.slot})
+}
+
+// pass is v itself handed on: the same tensor, not another view of it.
+func (b *backward) pass(v gt) gt {
+	b.c.s[b.c.gts[v].slot].refs++
+	b.c.gts[v].uses++
+	return v
 }
 
 // step begins another operation of the same node.

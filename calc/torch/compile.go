@@ -11,12 +11,14 @@ type gten struct {
 	view
 	dtype DType
 	slot  int32
+	uses  int32 // holders of this very tensor
 }
 
 // slotState is the reference count of a slot and what autograd does with it.
 type slotState struct {
 	refs, saves int32
 	kind        Kind
+	gradient    bool // one reference is a parameter's .grad
 	fixed       bool // batch, parameters, buffers, outputs: saving does not change what they are for
 }
 
@@ -166,9 +168,24 @@ func (c *compiler) alloc(bytes int64, k Kind) int32 {
 func (c *compiler) unref(s int32) {
 	st := &c.s[s]
 	st.refs--
-	if st.refs == 0 {
+	switch {
+	case st.refs == 0:
 		c.emit(EvFree, st.kind, s)
+	case st.refs == 1 && st.gradient:
+		c.emit(EvGradRest, KindGradients, s)
 	}
+}
+
+func (c *compiler) handle(t gten) gt {
+	t.uses = 1
+	c.gts = append(c.gts, t)
+	return gt(len(c.gts) - 1)
+}
+
+// release drops one holder of v.
+func (c *compiler) release(v gt) {
+	c.gts[v].uses--
+	c.unref(c.gts[v].slot)
 }
 
 func (c *compiler) setKind(s int32, k Kind) {
@@ -366,7 +383,7 @@ func (c *compiler) node(o *op) {
 		o.back(b)
 		for t := o.out; t < o.out+Tensor(o.nOut); t++ {
 			if c.gbuf[t] != noGrad {
-				c.unref(c.gts[c.gbuf[t]].slot)
+				c.release(c.gbuf[t])
 				c.gbuf[t] = noGrad
 			}
 		}
@@ -403,40 +420,45 @@ func (c *compiler) send(t Tensor, v gt) {
 	a, n := c.gts[old], c.gts[v]
 	if c.g.Rules.AccumulateInPlace {
 		if c.s[a.slot].refs == 1 && denseNonOverlapping(a.shape, a.stride) {
-			c.unref(n.slot)
+			c.release(v)
 			return
 		}
 		if c.s[n.slot].refs == 1 && denseNonOverlapping(n.shape, n.stride) {
-			c.unref(a.slot)
+			c.release(old)
 			c.gbuf[t] = v
 			return
 		}
 	}
 	c.gbuf[t] = c.b.alloc(a.shape, c.g.likeStrides(a.shape, a.view, n.view), a.dtype)
-	c.unref(a.slot)
-	c.unref(n.slot)
+	c.release(old)
+	c.release(v)
 }
 
 // accumulate is AccumulateGrad: the gradient is stolen when nobody else holds the tensor and
 // its layout is the parameter's, else copied (torch/csrc/autograd/functions/accumulate_grad.h).
 func (c *compiler) accumulate(t Tensor) {
 	x := &c.g.t[t]
-	v := c.gts[c.gbuf[t]]
+	h := c.gbuf[t]
+	v := c.gts[h]
 	c.gbuf[t] = noGrad
 	p := c.param[t]
 	c.p.Params[p].Trained = true
 	gs := c.p.Params[p].GradSlot
-	steal := c.s[v.slot].refs == 1 && c.p.Bytes[v.slot] == c.p.Bytes[gs]
+	steal := v.uses == 1
 	for i := range x.shape {
 		if x.shape[i] != 1 && v.stride[i] != x.stride[i] {
 			steal = false
 		}
 	}
-	if steal {
-		c.s[v.slot].refs = 0
+	switch st := &c.s[v.slot]; {
+	case !steal:
+		c.p.Events = append(c.p.Events, Event{Op: EvGradCopy, Slot: gs, Param: p})
+		c.release(h)
+	case st.refs == 1:
+		st.refs = 0
 		c.p.Events = append(c.p.Events, Event{Op: EvGrad, Slot: v.slot, Param: p})
-		return
+	default: // a view of a storage that others still read; the gradient keeps all of it
+		st.gradient = true
+		c.p.Events = append(c.p.Events, Event{Op: EvGradShared, Slot: v.slot, Param: p})
 	}
-	c.p.Events = append(c.p.Events, Event{Op: EvGradCopy, Slot: gs, Param: p})
-	c.unref(v.slot)
 }

@@ -77,10 +77,9 @@ func (g *Graph) add2(name string, a, b Tensor, inplace bool) Tensor {
 	}
 	return g.record(op{name: name, in: g.list(a, b), out: out, back: func(b *backward) {
 		v := b.gout(0)
-		l := b.layout(v)
 		for i := range 2 {
 			if b.need(i) {
-				b.set(i, b.alias(v, l.shape, l.stride))
+				b.set(i, b.pass(v))
 			}
 		}
 	}})
@@ -94,8 +93,7 @@ func (g *Graph) passUnary(name string, x Tensor) Tensor {
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
 	return g.record(op{name: name, in: g.list(x), out: y, back: func(b *backward) {
 		v := b.gout(0)
-		l := b.layout(v)
-		b.set(0, b.alias(v, l.shape, l.stride))
+		b.set(0, b.pass(v))
 	}})
 }
 
@@ -229,8 +227,7 @@ func (g *Graph) To(x Tensor, d DType) Tensor {
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), d)
 	return g.record(op{name: "_to_copy", in: g.list(x), out: y, back: func(b *backward) {
 		v := b.gout(0)
-		l := b.layout(v)
-		b.set(0, b.alias(v, l.shape, l.stride)) // set casts to the input's type
+		b.set(0, b.pass(v)) // set casts to the input's type
 	}})
 }
 

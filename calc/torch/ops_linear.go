@@ -53,7 +53,6 @@ func (g *Graph) addmm(x, w, bias Tensor) Tensor {
 
 func addmmBack(b *backward) {
 	v := b.gout(0)
-	l := b.layout(v)
 	if b.need(0) {
 		b.step()
 		b.set(0, b.like2(0))
@@ -63,7 +62,7 @@ func addmmBack(b *backward) {
 		b.set(1, b.like2(1))
 	}
 	if b.need(2) {
-		b.set(2, b.alias(v, l.shape, l.stride))
+		b.set(2, b.pass(v))
 	}
 }
 

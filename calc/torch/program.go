@@ -70,6 +70,10 @@ const (
 	EvGrad
 	// EvGradCopy does the same where the gradient cannot be stolen: cloned if it has none, else added in place.
 	EvGradCopy
+	// EvGradShared is EvGrad of a storage that others still use; EvGradRest comes when they no longer do: it frees Slot
+	// unless it became the gradient.
+	EvGradShared
+	EvGradRest
 )
 
 // Event is one thing that happens to memory.

@@ -359,7 +359,9 @@ func (m *machine) pass(firstPass bool) {
 		case torch.EvFree:
 			m.free(m.id[e.Slot])
 		case torch.EvKind:
-			m.setKind(m.id[e.Slot], e.Kind)
+			if id := m.id[e.Slot]; id >= 0 {
+				m.setKind(id, e.Kind)
+			}
 		case torch.EvGrad:
 			id := m.id[e.Slot]
 			if m.grad[e.Param] >= 0 {
@@ -372,6 +374,16 @@ func (m *machine) pass(firstPass bool) {
 			}
 			m.grad[e.Param] = id
 			m.setKind(id, torch.KindGradients)
+		case torch.EvGradShared:
+			if id := m.id[e.Slot]; m.grad[e.Param] < 0 {
+				m.grad[e.Param] = id
+				m.setKind(id, torch.KindGradients)
+				m.id[e.Slot] = -1
+			}
+		case torch.EvGradRest:
+			if id := m.id[e.Slot]; id >= 0 {
+				m.free(id)
+			}
 		case torch.EvGradCopy:
 			if m.grad[e.Param] < 0 {
 				m.grad[e.Param] = m.alloc(cfg.part(p.Bytes[e.Slot], 2), torch.KindGradients)
