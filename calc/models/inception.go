@@ -193,6 +193,7 @@ func inceptionV3(b *nn.Builder, a *nn.Args) *Net {
 		y := x[0]
 		if transform {
 			y = transformInput(g, y)
+			g.Keep(y)
 		}
 		y = through(y, layers[:before]...)
 		if head != nil && b.Training {
@@ -283,6 +284,7 @@ func googlenet(b *nn.Builder, a *nn.Args) *Net {
 		y := x[0]
 		if transform {
 			y = transformInput(g, y)
+			g.Keep(y)
 		}
 		for i, l := range layers {
 			y = l.Call(y)

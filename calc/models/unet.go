@@ -51,7 +51,9 @@ func unet(b *nn.Builder, a *nn.Args) *Net {
 			}
 		}
 		for i, u := range up.Kids {
-			y = dec.Kids[i].Call(b.G.Cat(1, skips[len(skips)-1-i], u.Call(y)))
+			z := dec.Kids[i].Call(b.G.Cat(1, skips[len(skips)-1-i], u.Call(y)))
+			b.G.Held(y)
+			y = z
 		}
 		return head.Call(y)
 	})
