@@ -61,6 +61,8 @@ type query struct {
 	context cuda.Constant
 	// workspace is cuBLAS's, of one thread.
 	workspace cuda.Constant
+	// trunk are the paths of every top-level module but the last with parameters.
+	trunk []string
 	// kv is the cached elements per token and sample.
 	kv       int64
 	zeroAt   int
@@ -387,8 +389,12 @@ func (q *query) vendor() string {
 	return q.card.Vendor
 }
 
+// allocator under a capacity; 0: an unlimited card.
 func (q *query) allocator(capacity int64) cuda.Config {
-	c := cuda.Config{Capacity: capacity, ExpandableSegments: q.Allocator.ExpandableSegments, DeviceTotal: q.budget.Total}
+	c := cuda.Config{Capacity: capacity, ExpandableSegments: q.Allocator.ExpandableSegments}
+	if capacity > 0 {
+		c.DeviceTotal = q.budget.Total
+	}
 	if q.Allocator.MaxSplitSizeMB != nil {
 		c.MaxSplitSize = max(*q.Allocator.MaxSplitSizeMB<<20, cuda.MinMaxSplitSize)
 	}
@@ -462,6 +468,10 @@ func (q *query) estimate(n *network) (Result, error) {
 			return Result{}, err
 		}
 		res.MaxBatch = &best
+	}
+	if slices.Contains(q.Want, WantAdvice) {
+		q.trunk = trunk(one.g.Root)
+		res.Advice = q.advice(n, res)
 	}
 	for _, v := range one.g.Warnings {
 		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})

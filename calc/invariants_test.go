@@ -390,3 +390,15 @@ func TestKVCache(t *testing.T) {
 		t.Errorf("parts %+v, want a key-value cache of %d", r.Parts, want)
 	}
 }
+
+// What a training will reserve does not depend on the card it is asked for.
+func TestReservedIsUncapped(t *testing.T) {
+	q := Request{Model: Model{Preset: "resnet50"}, Batch: 256}
+	q.Device.GPU = "gtx-1650"
+	small := estimate(t, q)
+	q.Device.GPU = "a100-80"
+	large := estimate(t, q)
+	if small.Peak != large.Peak || *small.Fits || !*large.Fits {
+		t.Errorf("on a small card %+v fits %v, on a large one %+v fits %v", small.Peak, *small.Fits, large.Peak, *large.Fits)
+	}
+}

@@ -302,6 +302,24 @@ func blocks(m *torch.Module, out []string) []string {
 	return out
 }
 
+// trunk are the paths of the modules right below the root, without the last that has parameters.
+func trunk(root *torch.Module) []string {
+	var out []string
+	for _, c := range root.Children {
+		if hasParams(c) {
+			out = append(out, c.Path)
+		}
+	}
+	if len(out) < 2 {
+		return nil
+	}
+	return out[:len(out)-1]
+}
+
+func hasParams(m *torch.Module) bool {
+	return len(m.Params) > 0 || slices.ContainsFunc(m.Children, hasParams)
+}
+
 func find(m *torch.Module, path string) *torch.Module {
 	if m.Path == path {
 		return m

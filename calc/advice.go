@@ -1,0 +1,184 @@
+package calc
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"vrametre/calc/torch"
+)
+
+// change is one thing the reader can do, and what it costs (a code whose sentence content holds).
+type change struct {
+	name, costs string
+	// apply edits the request; false: it does not apply, or is already so.
+	apply func(q *query, r *Request) bool
+}
+
+func set[T comparable](field *T, v T) bool {
+	if *field == v {
+		return false
+	}
+	*field = v
+	return true
+}
+
+// changes lists what can be changed, one at a time.
+func (q *query) changes(n *network) []change {
+	var out []change
+	add := func(name, costs string, apply func(*query, *Request) bool) { out = append(out, change{name, costs, apply}) }
+	add("batch="+strconv.FormatInt(q.Batch/2, 10), "smaller-batch", func(q *query, r *Request) bool {
+		r.Batch = q.Batch / 2
+		return r.Batch > 0
+	})
+	if !q.train {
+		add("precision=fp16", "half-inference", func(q *query, r *Request) bool { return q.Precision == "fp32" && set(&r.Precision, "fp16") })
+		return out
+	}
+	add("batch=1", "batch-one", func(q *query, r *Request) bool { return q.Batch > 2 && set(&r.Batch, 1) })
+	add(fmt.Sprintf("batch=%d,accumulation=%d", q.Batch/2, q.Accumulation*2), "accumulation", func(q *query, r *Request) bool {
+		r.Batch, r.Accumulation = q.Batch/2, q.Accumulation*2
+		return r.Batch > 0
+	})
+	add("precision=amp-bf16", "mixed-precision", func(q *query, r *Request) bool { return q.Precision == "fp32" && set(&r.Precision, "amp-bf16") })
+	add("precision=bf16", "pure-half", func(q *query, r *Request) bool {
+		return (q.Precision == "fp32" || q.Precision[:3] == "amp") && set(&r.Precision, "bf16")
+	})
+	add("checkpointing=every-block", "recompute", func(q *query, r *Request) bool {
+		if q.Checkpointing.EveryBlock {
+			return false
+		}
+		r.Checkpointing = Checkpointing{EveryBlock: true}
+		return true
+	})
+	for _, o := range []struct{ name, costs string }{{"sgd", "optimizer-plain"}, {"adafactor", "optimizer-factored"}, {"adam8bit", "optimizer-8bit"}} {
+		add("optimizer="+o.name, o.costs, func(q *query, r *Request) bool {
+			r.Optimizer = Optimizer{Name: o.name}
+			return q.Optimizer.Name != o.name && q.Optimizer.Name != "sgd"
+		})
+	}
+	add("optimizer.fused=true", "fused", func(q *query, r *Request) bool { return set(&r.Optimizer.Fused, true) })
+	add("optimizer.foreach=false", "loop", func(q *query, r *Request) bool {
+		r.Optimizer.Foreach = ptr(false)
+		return q.optim.Foreach && !q.optim.Fused
+	})
+	add("zero_grad=set_to_none", "free", func(q *query, r *Request) bool { return q.keepGrad && set(&r.ZeroGrad, "set_to_none") })
+	add("attention=efficient", "free", func(q *query, r *Request) bool {
+		return q.rules.Attention == "math" && q.rules.SDPA && set(&r.Attention, "efficient")
+	})
+	if in, name := q.smaller(n); in != nil {
+		add(name, "smaller-input", func(_ *query, r *Request) bool { r.Input = in; return true })
+	}
+	add("frozen=all-but-last", "frozen", func(q *query, r *Request) bool {
+		r.Frozen = slices.Concat(q.Request.Frozen, q.trunk)
+		return len(q.trunk) > 0
+	})
+	add("allocator.expandable_segments=true", "free", func(q *query, r *Request) bool { return set(&r.Allocator.ExpandableSegments, true) })
+	return out
+}
+
+// smaller is the input at three quarters of its side or half its tokens.
+func (q *query) smaller(n *network) (Inputs, string) {
+	var out Inputs
+	name := ""
+	for i, in := range n.inputs {
+		v := Input{Shape: slices.Clone(in.Shape)}
+		if in.Below > 0 {
+			v.DType = "int64"
+		}
+		if i < len(q.Input) {
+			v.DType = q.Input[i].DType
+			if len(q.Input[i].Shape) > 0 {
+				v.Shape = slices.Clone(q.Input[i].Shape)
+			}
+			if q.Input[i].Tokens > 0 {
+				v.Shape, v.Tokens = nil, max(q.Input[i].Tokens/2, 1)
+				name = fmt.Sprintf("input.tokens=%d", v.Tokens)
+			}
+		}
+		switch len(v.Shape) {
+		case 1:
+			if in.Below > 0 {
+				v.Shape[0] = max(v.Shape[0]/2, 1)
+				name = fmt.Sprintf("input.tokens=%d", v.Shape[0])
+			}
+		case 3, 4:
+			for d := len(v.Shape) - 2; d < len(v.Shape); d++ {
+				v.Shape[d] = max(v.Shape[d]*3/4/8*8, 8)
+			}
+			name = "input=" + torch.Shape(v.Shape).String()
+		}
+		out = append(out, v)
+	}
+	if name == "" {
+		return nil, ""
+	}
+	return out, name
+}
+
+// advice recomputes the request with each change, and with pairs of the best ones where no single change fits.
+// What saves nothing is kept: its cost says why.
+func (q *query) advice(n *network, now Result) []Advice {
+	type tried struct {
+		change
+		Advice
+	}
+	try := func(cs ...change) (tried, bool) {
+		r := q.Request
+		r.Want = nil
+		if slices.Contains(q.Want, WantMaxBatch) {
+			r.Want = []string{WantMaxBatch}
+		}
+		t := tried{change: cs[0]}
+		for i, c := range cs {
+			before, _ := understand(r)
+			if before == nil {
+				return t, false
+			}
+			before.trunk = q.trunk
+			if !c.apply(before, &r) {
+				return t, false
+			}
+			if i > 0 {
+				t.change.name += " + " + c.name
+				t.change.costs += " " + c.costs
+			}
+		}
+		res, err := Estimate(r)
+		if err != nil {
+			return t, false // the network cannot be changed in that way (an input too small for its kernels)
+		}
+		t.Advice = Advice{Change: t.change.name, Saves: now.Peak.Device - res.Peak.Device, Costs: t.change.costs, Fits: res.Fits, MaxBatch: res.MaxBatch}
+		return t, true
+	}
+	var all []tried
+	for _, c := range q.changes(n) {
+		if t, ok := try(c); ok {
+			if t.Saves <= 0 {
+				t.Costs = "saves-nothing"
+			}
+			all = append(all, t)
+		}
+	}
+	best := func(a, b tried) int { return cmp.Compare(b.Saves, a.Saves) }
+	slices.SortStableFunc(all, best)
+	if !*now.Fits && !slices.ContainsFunc(all, func(t tried) bool { return *t.Fits }) {
+		top := all[:min(len(all), 4)]
+		var pairs []tried
+		for i := range top {
+			for j := i + 1; j < len(top); j++ {
+				if t, ok := try(top[i].change, top[j].change); ok && *t.Fits {
+					pairs = append(pairs, t)
+				}
+			}
+		}
+		all = append(all, pairs...)
+		slices.SortStableFunc(all, best)
+	}
+	out := make([]Advice, len(all))
+	for i, t := range all {
+		out[i] = t.Advice
+	}
+	return out
+}
