@@ -16,6 +16,7 @@ type network struct {
 	inputs []models.Input
 	loss   string
 	flat   bool
+	resize bool
 	build  func(*nn.Builder) *models.Net
 }
 
@@ -59,7 +60,7 @@ func (q *query) preset() (*network, error) {
 	if _, ok := args["num_classes"]; !ok && q.NumClasses > 0 {
 		args["num_classes"] = int64(q.NumClasses)
 	}
-	n := &network{inputs: p.Inputs, loss: p.Loss, flat: p.Flat}
+	n := &network{inputs: p.Inputs, loss: p.Loss, flat: p.Flat, resize: p.Resize}
 	if p.DType != "" && q.Precision == "fp32" {
 		q.dtype, _ = torch.ParseDType(p.DType)
 	}
@@ -224,10 +225,13 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		g.EndLoss(torch.None)
 		return g, nil
 	}
-	loss := q.lossOf(g, n, out[0], tokens)
+	loss := q.lossOf(g, n, out[0], x[0], tokens)
 	if len(out) > 1 && (q.AuxLoss == nil || *q.AuxLoss != 0) {
-		aux := g.Scale(q.lossOf(g, n, out[1], tokens))
-		loss = g.Add(loss, aux)
+		aux := q.lossOf(g, n, out[1], x[0], tokens)
+		for _, o := range out[2:] {
+			aux = g.Add(aux, q.lossOf(g, n, o, x[0], tokens))
+		}
+		loss = g.Add(loss, g.Scale(aux))
 	}
 	if q.amp == torch.Float16 { // GradScaler.scale(loss).backward(): the unscaled loss stays bound too
 		g.EndLoss(g.Scale(loss), loss)
@@ -241,10 +245,13 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 }
 
 // lossOf records the loss on out; the target's shape follows from the output.
-func (q *query) lossOf(g *torch.Graph, n *network, out torch.Tensor, tokens bool) torch.Tensor {
+func (q *query) lossOf(g *torch.Graph, n *network, out, in torch.Tensor, tokens bool) torch.Tensor {
 	name := q.Loss
 	if name == "" {
 		name = n.loss
+	}
+	if n.resize {
+		out = models.Resize(g, out, in)
 	}
 	sh := g.Shape(out)
 	switch name {
@@ -261,7 +268,7 @@ func (q *query) lossOf(g *torch.Graph, n *network, out torch.Tensor, tokens bool
 			return g.ClassLoss(out, g.ReshapeTarget(y, -1), name == "nll")
 		}
 		return g.ClassLoss(out, g.TargetOnce(target, torch.Int64), name == "nll")
-	case "mse", "smooth_l1", "l1", "bce_with_logits":
+	case "mse", "smooth_l1", "l1", "bce", "bce_with_logits":
 		return g.PairLoss(name, out, g.TargetOnce(sh, g.DType(out)))
 	}
 	return g.Sum(out, false) // "none": the caller backpropagates the output's sum
@@ -336,7 +343,7 @@ func find(m *torch.Module, path string) *torch.Module {
 const MaxLayers = 100_000
 
 // Losses lists the values of Request.Loss.
-var Losses = []string{"cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce_with_logits", "none"}
+var Losses = []string{"cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce", "bce_with_logits", "none"}
 
 // Presets lists the preset names.
 func Presets() []string { return models.Names() }

@@ -22,7 +22,7 @@ type Input struct {
 type Net struct {
 	Root *nn.Layer
 	// Forward gives the outputs the caller keeps; the first is the one the loss reads, the
-	// second an auxiliary head's.
+	// others are the auxiliary heads'.
 	Forward func(x ...torch.Tensor) []torch.Tensor
 	// Blocks are what checkpointing "every-block" recomputes; nil: the modules that stand in a list.
 	Blocks []string
@@ -39,6 +39,8 @@ type Preset struct {
 	Loss string
 	// Flat: the loss flattens tokens, F.cross_entropy(out.view(-1, V), y.view(-1)).
 	Flat bool
+	// Resize: the loss reads the outputs resized to the input's height and width (mmsegmentation's BaseDecodeHead.losses).
+	Resize bool
 	// DType of parameters and inputs where the request says nothing; Frozen its frozen paths.
 	DType  string
 	Frozen []string

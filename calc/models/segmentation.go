@@ -41,8 +41,8 @@ func (v *getter) features(g *torch.Graph, x torch.Tensor) []torch.Tensor {
 	return v.taken
 }
 
-// resized is F.interpolate(y, size of x, mode="bilinear").
-func resized(g *torch.Graph, y, x torch.Tensor) torch.Tensor {
+// Resize is F.interpolate(y, size of x, mode="bilinear").
+func Resize(g *torch.Graph, y, x torch.Tensor) torch.Tensor {
 	s := g.Shape(x)
 	return nn.Upsample{Size: nn.Ints{s[2], s[3]}, Mode: "bilinear"}.Apply(g, y)
 }
@@ -77,7 +77,7 @@ func deepLabHead(in, classes int64) nn.Spec {
 		for _, k := range indexed(append([]nn.Spec{nn.AdaptivePool{Dim: 2, Out: nn.N(1)}}, cbr(in, 1, 1)...)...) {
 			b.Add(pool, k.Name, k.Spec)
 		}
-		pool.Forward(func(x ...torch.Tensor) torch.Tensor { return resized(b.G, through(x[0], pool.Kids...), x[0]) })
+		pool.Forward(func(x ...torch.Tensor) torch.Tensor { return Resize(b.G, through(x[0], pool.Kids...), x[0]) })
 		project := b.Add(l, "project", append(nn.Seq(cbr(5*c, 1, 1)), nn.Dropout{P: 0.5}))
 		l.Forward(func(x ...torch.Tensor) torch.Tensor {
 			out := make([]torch.Tensor, len(convs.Kids))
@@ -112,7 +112,7 @@ func segmenter(class string, head func(in, classes int64) nn.Spec, add func(*nn.
 		root.Forward(func(x ...torch.Tensor) torch.Tensor {
 			var result []torch.Tensor
 			for i, f := range back.features(b.G, x[0]) {
-				result = append(result, resized(b.G, heads[i].Call(f), x[0]))
+				result = append(result, Resize(b.G, heads[i].Call(f), x[0]))
 			}
 			b.G.Keep(result...)
 			extra = result[1:]
@@ -174,12 +174,12 @@ func init() {
 			y := cbr.Call(x[1])
 			s := scale.Call(x[1])
 			g.Keep(s)
-			y = resized(g, g.Mul(y, s), x[0])
+			y = Resize(g, g.Mul(y, s), x[0])
 			g.Keep(y)
 			return g.Add(lowClassifier.Call(x[0]), highClassifier.Call(y))
 		})
 		root.Forward(func(x ...torch.Tensor) torch.Tensor {
-			return resized(g, head.Call(back.features(g, x[0])...), x[0])
+			return Resize(g, head.Call(back.features(g, x[0])...), x[0])
 		})
 		return blocksOf(chain(root), back.Layer)
 	}})

@@ -34,8 +34,8 @@ func (g *Graph) NLL(x, y Tensor) Tensor {
 	}})
 }
 
-// PairLoss is a loss with a floating target of the prediction's shape. mse_loss and smooth_l1_loss return a 0-d
-// tensor on a storage as large as the prediction; l1_loss is the mean of an absolute difference.
+// PairLoss is a loss with a floating target of the prediction's shape. mse_loss, smooth_l1_loss and binary_cross_entropy
+// return a 0-d tensor on a storage as large as the prediction; l1_loss is the mean of an absolute difference.
 func (g *Graph) PairLoss(name string, x, y Tensor) Tensor {
 	t := g.t[x]
 	if name == "l1" {
