@@ -59,20 +59,28 @@ func (b *backward) scratch(bytes int64) {
 	}
 }
 
-// set hands v to input i, summed over broadcast dimensions and cast to the input's type
-// where it has another (validate_outputs of the engine).
-func (b *backward) set(i int, v gt) {
-	x := &b.c.g.t[b.o.in[i]]
-	t := b.c.gts[v]
-	if !slices.Equal(t.shape, x.shape) {
-		v = b.replace(v, b.sumTo(v, x.shape))
-		t = b.c.gts[v]
+// set hands v to input i.
+func (b *backward) set(i int, v gt) { b.res[i] = v }
+
+// validate sums results over broadcast dimensions and casts them to the input's type where it has another,
+// once the whole formula has run (validate_outputs of the engine).
+func (b *backward) validate() {
+	for i, v := range b.res {
+		if v == noGrad {
+			continue
+		}
+		x := &b.c.g.t[b.o.in[i]]
+		t := b.c.gts[v]
+		if !slices.Equal(t.shape, x.shape) {
+			v = b.replace(v, b.sumTo(v, x.shape))
+			t = b.c.gts[v]
+		}
+		if t.dtype != x.dtype {
+			b.step()
+			v = b.replace(v, b.alloc(t.shape, b.c.g.likeStrides(t.shape, t.view), x.dtype))
+		}
+		b.res[i] = v
 	}
-	if t.dtype != x.dtype {
-		b.step()
-		v = b.replace(v, b.alloc(t.shape, b.c.g.likeStrides(t.shape, t.view), x.dtype))
-	}
-	b.res[i] = v
 }
 
 func (b *backward) replace(old, new gt) gt {

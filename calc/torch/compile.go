@@ -381,6 +381,7 @@ func (c *compiler) node(o *op) {
 		}
 		c.step(o.name, o.call)
 		o.back(b)
+		b.validate()
 		for t := o.out; t < o.out+Tensor(o.nOut); t++ {
 			if c.gbuf[t] != noGrad {
 				c.release(c.gbuf[t])

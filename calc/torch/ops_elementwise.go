@@ -137,19 +137,19 @@ func (g *Graph) Div(a, b Tensor) Tensor {
 		v := b.gout(0)
 		l := b.layout(v)
 		d := b.c.gts[v].dtype
+		if b.need(1) { // -grad * ((self / other) / other); C++ temporaries live to the end of the expression
+			st := b.c.g.likeStrides(l.shape, b.in(0), b.in(1))
+			q := b.alloc(l.shape, st, d)
+			q2 := b.alloc(l.shape, st, d)
+			neg := b.alloc(l.shape, l.stride, d)
+			b.set(1, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l), d))
+			b.free(q)
+			b.free(q2)
+			b.free(neg)
+		}
 		if b.need(0) {
 			b.step()
 			b.set(0, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l, b.in(1)), d))
-		}
-		if b.need(1) { // -grad * ((self / other) / other)
-			neg := b.alloc(l.shape, l.stride, d)
-			q := b.alloc(l.shape, l.stride, d)
-			q2 := b.alloc(l.shape, l.stride, d)
-			b.free(q)
-			r := b.alloc(l.shape, l.stride, d)
-			b.free(neg)
-			b.free(q2)
-			b.set(1, r)
 		}
 	}}
 	if g.wants(b) {
@@ -285,10 +285,9 @@ func (g *Graph) Pow(x Tensor) Tensor {
 		d := b.c.gts[b.gout(0)].dtype
 		p := b.alloc(l.shape, l.stride, d)
 		q := b.alloc(l.shape, l.stride, d)
+		b.set(0, b.like(0, b.layout(b.gout(0))))
 		b.free(p)
-		r := b.alloc(l.shape, l.stride, d)
 		b.free(q)
-		b.set(0, r)
 	}})
 }
 
