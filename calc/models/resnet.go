@@ -70,15 +70,15 @@ func conv2d(in, out, kernel, stride, groups, dilation int64) nn.Conv {
 		Dilation: nn.N(dilation), Groups: groups, NoBias: true}
 }
 
-// trunk adds conv1 to layer4 to l and gives them in order; dilate replaces the stride of layer2 to layer4.
-func (r resnet) trunk(b *nn.Builder, l *nn.Layer, norm nn.Norm, dilate [3]bool) []*nn.Layer {
+// trunk adds conv1 to layer4 to l and gives them in order; class is that of a layer, dilate replaces the stride of layer2 to layer4.
+func (r resnet) trunk(b *nn.Builder, l *nn.Layer, class string, norm nn.Norm, dilate [3]bool) []*nn.Layer {
 	stages := []*nn.Layer{b.Add(l, "conv1", conv2d(3, 64, 7, 2, 1, 1)), b.Add(l, "bn1", norm(64)), b.Add(l, "relu", nn.ReLU(true)),
 		b.Add(l, "maxpool", nn.Pool{Dim: 2, Kernel: nn.N(3), Stride: nn.N(2), Padding: nn.N(1)})}
-	return append(stages, r.stages(b, l, norm, dilate)...)
+	return append(stages, r.stages(b, l, class, norm, dilate)...)
 }
 
 // stages adds layer1 to layer4 for 64 channels.
-func (r resnet) stages(b *nn.Builder, l *nn.Layer, norm nn.Norm, dilate [3]bool) []*nn.Layer {
+func (r resnet) stages(b *nn.Builder, l *nn.Layer, class string, norm nn.Norm, dilate [3]bool) []*nn.Layer {
 	var out []*nn.Layer
 	in, dilation := int64(64), int64(1)
 	for i, n := range r.layers {
@@ -91,7 +91,7 @@ func (r resnet) stages(b *nn.Builder, l *nn.Layer, norm nn.Norm, dilate [3]bool)
 			}
 		}
 		to := planes * r.expansion()
-		var blocks nn.Seq
+		var blocks []nn.Spec
 		for j := range n {
 			d, s := dilation, int64(1)
 			var down nn.Spec
@@ -105,11 +105,11 @@ func (r resnet) stages(b *nn.Builder, l *nn.Layer, norm nn.Norm, dilate [3]bool)
 				w := planes * r.width / 64 * r.groups
 				blocks = append(blocks, residual("Bottleneck", []nn.Conv{conv2d(in, w, 1, 1, 1, 1), conv2d(w, w, 3, s, r.groups, d), conv2d(w, to, 1, 1, 1, 1)}, norm, down))
 			} else {
-				blocks = append(blocks, residual("BasicBlock", []nn.Conv{conv2d(in, planes, 3, s, 1, 1), conv2d(planes, planes, 3, 1, 1, 1)}, norm, down))
+				blocks = append(blocks, residual("BasicBlock", []nn.Conv{conv2d(in, planes, 3, s, 1, d), conv2d(planes, planes, 3, 1, 1, 1)}, norm, down))
 			}
 			in = to
 		}
-		out = append(out, b.Add(l, "layer"+strconv.Itoa(i+1), blocks))
+		out = append(out, b.Add(l, "layer"+strconv.Itoa(i+1), nn.Ordered{Class: class, Children: indexed(blocks...)}))
 	}
 	return out
 }
@@ -131,7 +131,7 @@ func (r resnet) build(b *nn.Builder, a *nn.Args) *Net {
 		dilate = [3]bool{}
 	}
 	root := b.Root("ResNet")
-	stages := r.trunk(b, root, norm, dilate)
+	stages := r.trunk(b, root, "Sequential", norm, dilate)
 	pool := b.Add(root, "avgpool", nn.AdaptivePool{Dim: 2, Out: nn.N(1)})
 	fc := b.Add(root, "fc", nn.Linear{In: 512 * r.expansion(), Out: classes})
 	root.Forward(func(x ...torch.Tensor) torch.Tensor {

@@ -97,15 +97,15 @@ func deepLabHead(in, classes int64) nn.Spec {
 func segmenter(class string, head func(in, classes int64) nn.Spec, add func(*nn.Builder, *nn.Layer), out, aux, outChannels, auxChannels int) func(*nn.Builder, *nn.Args) *Net {
 	return func(b *nn.Builder, a *nn.Args) *Net {
 		a.Ignore("weights_backbone")
-		classes, withAux2 := a.Int("num_classes", 21), a.Bool("aux_loss", false)
+		classes, withHead := a.Int("num_classes", 21), a.Bool("aux_loss", false)
 		root := b.Root(class)
 		at := []int{out}
-		if withAux2 {
+		if withHead {
 			at = append(at, aux)
 		}
 		back := newGetter(b, root, func(l *nn.Layer) { add(b, l) }, at...)
 		heads := []*nn.Layer{b.Add(root, "classifier", head(int64(outChannels), classes))}
-		if withAux2 {
+		if withHead {
 			heads = append(heads, b.Add(root, "aux_classifier", fcnHead(int64(auxChannels), classes)))
 		}
 		var extra []torch.Tensor
@@ -145,7 +145,9 @@ func dilatedMobileNet(b *nn.Builder, l *nn.Layer, features nn.Seq) {
 
 func init() {
 	for suffix, r := range map[string]resnet{"resnet50": resnets["resnet50"], "resnet101": resnets["resnet101"]} {
-		trunk := func(b *nn.Builder, l *nn.Layer) { r.trunk(b, l, nn.BatchNorm2d, [3]bool{false, true, true}) }
+		trunk := func(b *nn.Builder, l *nn.Layer) {
+			r.trunk(b, l, "Sequential", nn.BatchNorm2d, [3]bool{false, true, true})
+		}
 		add(&Preset{Name: "fcn_" + suffix, Family: "segmentation", Inputs: image(224), Build: segmenter("FCN", fcnHead, trunk, 7, 6, 2048, 1024)})
 		add(&Preset{Name: "deeplabv3_" + suffix, Family: "segmentation", Inputs: image(224), Build: segmenter("DeepLabV3", deepLabHead, trunk, 7, 6, 2048, 1024)})
 	}
