@@ -97,6 +97,17 @@ func Sources() []string {
 	return append([]string{SourceBox, SourceSeen, SourceSMI, SourceSibling, SourceFormula, SourceAMD, SourceWDDM, SourceMetal, SourceGiven, SourceDesktop, SourceFragmenting}, cuda.Sources()...)
 }
 
+// Codes lists the codes of Budget and Match, by what they are, for whoever
+// holds the words; Sources lists those of Line.Source.
+func Codes() map[string][]string {
+	return map[string][]string{
+		"line":    {LineBox, LineECC, LineDriver, LineSystem, LineGiven, LineContext, LineDesktop, LineFragmentation},
+		"note":    {NoteSpill, NoteUnified, NoteECC, NoteSizes, NoteDevices, NoteInferred},
+		"segment": {Desktop, Laptop, Workstation, Datacenter, SoC, CloudFree},
+		"match":   {KindCard, KindVendor, KindMasked, KindSoftware, KindUnknown},
+	}
+}
+
 // ErrNoSize says that the card has no memory of its own and that no total was given.
 var ErrNoSize = errors.New("gpu: this card uses the system's memory; give the total")
 

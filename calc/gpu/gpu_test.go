@@ -308,7 +308,15 @@ func TestBudgetAddsUp(t *testing.T) {
 			}
 			checked++
 			var usable, total int64
+			for _, n := range b.Notes {
+				if !slices.Contains(Codes()["note"], n) {
+					t.Errorf("%s: note %q is not listed", c.ID, n)
+				}
+			}
 			for _, l := range b.Lines {
+				if !slices.Contains(Codes()["line"], l.ID) {
+					t.Errorf("%s: line %q is not listed", c.ID, l.ID)
+				}
 				if !slices.Contains(Sources(), l.Source) {
 					t.Errorf("%s: source %q is not listed", c.ID, l.Source)
 				}
