@@ -7,7 +7,6 @@ package gpu
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +15,9 @@ import (
 // The catalogue: one card per line, tab-separated, columns named in the first
 // line. Lists are separated by ";". vram_gib is per device, the likeliest size
 // first; pci holds device ids, "=N" where the id tells the size; an empty cell
-// is unknown. match is a regular expression (RE2) for the names that browsers
-// give; the first line that matches wins.
+// is unknown. match holds the names that browsers give, the first line that
+// matches wins: "|" parts alternatives, "{a,b}" chooses, "#" is a digit, "%" a
+// hexadecimal one, "*" anything, "~" where a name ends in the forms known.
 //
 //go:embed catalogue.tsv
 var catalogue string
@@ -64,58 +64,114 @@ type PCI struct {
 	VRAMGiB int64  `json:"vram_gib,omitzero"`
 }
 
-// matcher is a pattern compiled when a name that could match is first met:
-// the page starts without compiling two hundred of them.
+// matcher is the pattern of a card's names, spelt out when a name is first looked up.
 type matcher struct {
-	pattern  string
-	literals []string // each alternative's beginning; a name without any of them cannot match
-	once     sync.Once
-	re       *regexp.Regexp
+	pattern string
+	once    sync.Once
+	names   []string // without braces
 }
 
 func newMatcher(pattern string) *matcher {
 	if pattern == "" {
 		return nil // an empty pattern would match everything
 	}
-	m := &matcher{pattern: pattern}
-	depth, start := 0, 0
-	for i := 0; i <= len(pattern); i++ {
-		if i == len(pattern) || pattern[i] == '|' && depth == 0 {
-			m.literals = append(m.literals, literalStart(pattern[start:i]))
-			start = i + 1
-			continue
-		}
-		switch pattern[i] {
-		case '\\':
-			i++
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-	}
-	return m
+	return &matcher{pattern: pattern}
 }
 
-func literalStart(pattern string) string {
-	n := strings.IndexAny(pattern, `\.[(?*+{|^$`)
-	if n < 0 {
-		return pattern
-	}
-	if n > 0 && strings.IndexByte("?*{", pattern[n]) >= 0 {
-		n-- // the character before may be absent
-	}
-	return pattern[:n]
-}
-
-func (m *matcher) matches(name string) bool {
-	for _, l := range m.literals {
-		if strings.Contains(name, l) {
-			m.once.Do(func() { m.re = regexp.MustCompile(m.pattern) })
-			return m.re.MatchString(name)
+// matches says whether the pattern occurs in text.
+func (m *matcher) matches(text string) bool {
+	m.once.Do(func() {
+		for alternative := range strings.SplitSeq(m.pattern, "|") {
+			m.names = append(m.names, spell(alternative)...)
+		}
+	})
+	for _, name := range m.names {
+		n := strings.IndexAny(name, "~#%*")
+		if n < 0 {
+			n = len(name)
+		}
+		for at := 0; at <= len(text); at++ {
+			i := strings.Index(text[at:], name[:n])
+			if i < 0 {
+				break
+			}
+			if at += i; follows(text[at+n:], name[n:]) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// spell lists what "a{b,c{,d}}e" stands for.
+func spell(pattern string) []string {
+	open := strings.IndexByte(pattern, '{')
+	if open < 0 {
+		return []string{pattern}
+	}
+	var choices []string
+	depth, start, end := 0, open+1, len(pattern)
+	for i := open; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '{':
+			depth++
+		case c == ',' && depth == 1:
+			choices = append(choices, pattern[start:i])
+			start = i + 1
+		case c == '}':
+			if depth--; depth == 0 {
+				choices = append(choices, pattern[start:i])
+				end = i + 1
+			}
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	var out []string
+	for _, c := range choices {
+		out = append(out, spell(pattern[:open]+c+pattern[end:])...)
+	}
+	return out
+}
+
+// follows says whether text begins with the rest of a name.
+func follows(text, name string) bool {
+	for i := 0; i < len(name); i++ {
+		switch name[i] {
+		case '~':
+			if text == "" {
+				return true
+			}
+			for _, end := range []string{" (", "/PCIe", "/SSE2", " Direct3D", " OpenGL", ",", ")"} {
+				if strings.HasPrefix(text, end) {
+					return true
+				}
+			}
+			return false
+		case '*':
+			for j := 0; j <= len(text); j++ {
+				if follows(text[j:], name[i+1:]) {
+					return true
+				}
+			}
+			return false
+		case '#':
+			if text == "" || text[0] < '0' || text[0] > '9' {
+				return false
+			}
+		case '%':
+			if text == "" || !strings.Contains("0123456789ABCDEF", text[:1]) {
+				return false
+			}
+		default:
+			if text == "" || text[0] != name[i] {
+				return false
+			}
+		}
+		text = text[1:]
+	}
+	return true
 }
 
 type index struct {
