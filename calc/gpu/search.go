@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // Search finds cards for a picker: every word of the query, in any order and
@@ -69,6 +68,6 @@ var accents = strings.NewReplacer("à", "a", "â", "a", "ä", "a", "ç", "c", "�
 // fold splits text into lower-case words without accents.
 func fold(text string) []string {
 	return strings.FieldsFunc(accents.Replace(strings.ToLower(text)), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		return r < 0x80 && (r < 'a' || r > 'z') && (r < '0' || r > '9')
 	})
 }
