@@ -238,12 +238,13 @@ func (q *query) version() error {
 	if len(parts) > 1 {
 		q.minor, err2 = strconv.Atoi(parts[1])
 	}
-	if err != nil || err2 != nil || len(parts) > 3 || q.major < 1 || q.major > 9 || (q.major == 1 && q.minor < 13) {
-		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.13")
+	if err != nil || err2 != nil || len(parts) > 3 || q.major < 1 || q.major > 9 || (q.major == 1 && q.minor < 10) {
+		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.10")
 	}
 	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
 	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
-		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0)}
+		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0),
+		SoftmaxSavesInput: !since(1, 11)}
 	if !since(2, 0) {
 		q.rules.ForeachAdamLists = 2
 	}

@@ -21,6 +21,8 @@ type Rules struct {
 	// KernelCopies: count the contiguous copies kernels make for themselves (native_layer_norm's expect_contiguous);
 	// the networks of 1.13 were measured above the kernels, where they cannot be seen.
 	KernelCopies bool
+	// SoftmaxSavesInput: softmax and log_softmax kept their input beside their result before 1.11 (pytorch PR 66018).
+	SoftmaxSavesInput bool
 	// AccumulateInPlace: the engine adds a second gradient into the first when it holds the
 	// only reference (input_buffer.cpp, can_accumulate_inplace).
 	AccumulateInPlace bool
