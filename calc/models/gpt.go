@@ -27,7 +27,7 @@ func init() {
 			head.Tied = tok
 		}
 		lm := b.Add(root, "head", head)
-		return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
+		net := chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
 			n := g.Dim(x[0], 1)
 			y := drop.Call(g.Add(tok.Call(x[0]), pos.Call(g.Constant("arange", []int64{n}, torch.Int64))))
 			for _, k := range blocks {
@@ -35,6 +35,8 @@ func init() {
 			}
 			return lm.Call(ln.Call(y))
 		}))
+		net.KVElements = 2 * d * int64(len(blocks))
+		return net
 	}})
 }
 

@@ -49,7 +49,7 @@ func init() {
 				}
 				y := g.Permute(g.Flatten(conv.Call(x[0]), 2, -1), 0, 2, 1)
 				y = g.Cat(1, g.Expand(class, n, -1, -1), y)
-				return heads.Call(g.Select(enc.Call(y), 1))
+				return heads.Call(g.Select(g.Colon(enc.Call(y), 0), 1))
 			}))
 		}})
 	}

@@ -65,7 +65,7 @@ func function(name string, inputs int, bind func(*Args) Function) {
 func init() {
 	function("add", 2, binary((*torch.Graph).Add))
 	function("add_", 2, binary((*torch.Graph).AddInPlace))
-	function("sub", 2, binary((*torch.Graph).Add))
+	function("sub", 2, binary((*torch.Graph).Sub))
 	function("mul", 2, binary((*torch.Graph).Mul))
 	function("div", 2, binary((*torch.Graph).Div))
 	function("matmul", 2, binary((*torch.Graph).Matmul))

@@ -403,6 +403,13 @@ func (g *Graph) Local(f func() Tensor) Tensor {
 	return y
 }
 
+// Alive says that Python still holds these tensors after the last operation: a variable that is about to be reassigned.
+func (g *Graph) Alive(ts ...Tensor) {
+	for _, t := range ts {
+		g.touch(t)
+	}
+}
+
 // Exit ends the current call with its result.
 func (g *Graph) Exit(out ...Tensor) {
 	f := g.frames[len(g.frames)-1]

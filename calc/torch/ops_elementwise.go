@@ -10,8 +10,21 @@ type Unary struct {
 	SavesInput, SavesOutput bool
 	// Buffer is bytes per element of a further tensor the kernel makes for its backward.
 	Buffer int64
+	// Temps is how many further tensors of the input's size the backward formula holds at once.
+	Temps int
 	// InPlaceClones: the in-place form clones its input, since the formula needs it.
 	InPlaceClones bool
+}
+
+func (f *Unary) back(b *backward) {
+	var temps [4]gt
+	for i := range f.Temps {
+		temps[i] = b.like(0)
+	}
+	b.set(0, b.like(0, b.layout(b.gout(0))))
+	for _, t := range temps[:f.Temps] {
+		b.free(t)
+	}
 }
 
 // Unary applies f to x, into x's own storage if inplace.
@@ -24,9 +37,7 @@ func (g *Graph) Unary(f *Unary, x Tensor, inplace bool) Tensor {
 			g.record(op{name: "clone", out: saved})
 		}
 		y := g.alias(x, t.shape, t.stride)
-		o := op{name: f.Name, in: g.list(x), out: y, back: func(b *backward) {
-			b.set(0, b.like(0, b.layout(b.gout(0))))
-		}}
+		o := op{name: f.Name, in: g.list(x), out: y, back: f.back}
 		switch {
 		case saved != None:
 			o.saved = g.list(saved)
@@ -40,9 +51,7 @@ func (g *Graph) Unary(f *Unary, x Tensor, inplace bool) Tensor {
 		return y
 	}
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
-	o := op{name: f.Name, in: g.list(x), out: y, back: func(b *backward) {
-		b.set(0, b.like(0, b.layout(b.gout(0))))
-	}}
+	o := op{name: f.Name, in: g.list(x), out: y, back: f.back}
 	switch {
 	case f.SavesInput:
 		o.saved = g.list(x)
@@ -270,7 +279,11 @@ func (g *Graph) softmax(name string, x Tensor) Tensor {
 		t = g.t[x]
 	}
 	y := g.fresh(t.shape, g.formatStrides(t.shape, t.view), t.dtype)
-	return g.record(op{name: name, in: g.list(x), out: y, saved: g.list(y), back: func(b *backward) {
+	saved := g.list(y)
+	if g.Rules.SoftmaxSavesInput {
+		saved = g.list(y, x)
+	}
+	return g.record(op{name: name, in: g.list(x), out: y, saved: saved, back: func(b *backward) {
 		b.set(0, b.alloc(b.in(0).shape, nil, b.c.gts[b.gout(0)].dtype))
 	}})
 }
@@ -301,6 +314,59 @@ func (g *Graph) PReLU(x, w Tensor) Tensor {
 		}
 		if b.need(1) {
 			b.set(1, b.like2(1))
+		}
+	}})
+}
+
+// Norm is the Euclidean norm of x over dimension d, kept as size 1; it keeps x and its result.
+func (g *Graph) Norm(x Tensor, d int) Tensor {
+	t := g.t[x]
+	sh := g.shapeOf(t.shape...)
+	sh[dims(g, d, len(sh))] = 1
+	y := g.fresh(sh, nil, t.dtype)
+	return g.record(op{name: "norm", in: g.list(x), out: y, saved: g.list(x, y), back: func(b *backward) {
+		// grad * (self / norm).masked_fill_(norm == 0, 0)
+		r := b.like(0)
+		zero := b.alloc(sh, nil, Bool)
+		b.set(0, b.alloc(t.shape, nil, t.dtype))
+		b.free(r)
+		b.free(zero)
+	}})
+}
+
+// Clamp is x.clamp with numbers, keeping x.
+func (g *Graph) Clamp(x Tensor) Tensor {
+	t := g.t[x]
+	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	return g.record(op{name: "clamp", in: g.list(x), out: y, saved: g.list(x), back: func(b *backward) {
+		// where(self >= min, grad, 0)
+		zero := b.alloc(nil, nil, t.dtype)
+		mask := b.alloc(t.shape, nil, Bool)
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+		b.free(zero)
+		b.free(mask)
+	}})
+}
+
+// Normalize is F.normalize(x, dim=d).
+func (g *Graph) Normalize(x Tensor, d int) Tensor {
+	return g.Div(x, g.Expand(g.Clamp(g.Norm(x, d)), g.t[x].shape...))
+}
+
+// Sub is a - b with broadcasting: the second gradient is a negated copy.
+func (g *Graph) Sub(a, b Tensor) Tensor {
+	x, y := g.t[a], g.t[b]
+	shape := g.broadcast(x.shape, y.shape)
+	out := g.fresh(shape, g.likeStrides(shape, x.view, y.view), promote(x.dtype, y.dtype))
+	return g.record(op{name: "sub", in: g.list(a, b), out: out, back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		if b.need(1) {
+			b.step()
+			b.set(1, b.alloc(l.shape, b.c.g.likeStrides(l.shape, l), b.c.gts[v].dtype))
+		}
+		if b.need(0) {
+			b.set(0, b.alias(v, l.shape, l.stride))
 		}
 	}})
 }

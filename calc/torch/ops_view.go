@@ -190,6 +190,55 @@ func (g *Graph) Narrow(x Tensor, d int, n int64) Tensor {
 	return g.viewOp("slice", x, sh, t.stride, zerosBack)
 }
 
+// Colon is an explicit x[:] of one dimension of an indexing expression: a view of everything, whose gradient is
+// written into zeros all the same (torch/csrc/autograd/python_variable_indexing.h).
+func (g *Graph) Colon(x Tensor, d int) Tensor { return g.Narrow(x, d, g.Dim(x, d)) }
+
+// SliceTo is x[..., :n]: x itself where n is the whole dimension.
+func (g *Graph) SliceTo(x Tensor, d int, n int64) Tensor {
+	if n == g.Dim(x, d) {
+		return x
+	}
+	return g.Narrow(x, d, n)
+}
+
+// SliceStep is x[..., start::step].
+func (g *Graph) SliceStep(x Tensor, d int, start, step int64) Tensor {
+	t := g.t[x]
+	d = dims(g, d, len(t.shape))
+	sh, st := slices.Clone(t.shape), slices.Clone(t.stride)
+	sh[d] = max(0, (t.shape[d]-start+step-1)/step)
+	st[d] *= step
+	return g.viewOp("slice", x, sh, st, zerosBack)
+}
+
+// SliceZero is x[..., start:start+n].zero_(): the gradient is copied, and its slice's replaced by zeros (CopySlices).
+func (g *Graph) SliceZero(x Tensor, d int, n int64) Tensor {
+	t := g.t[x]
+	part := slices.Clone(t.shape)
+	part[dims(g, d, len(part))] = n
+	return g.viewOp("zero_", x, t.shape, t.stride, func(b *backward) {
+		r := b.like(0)
+		old := b.alloc(part, nil, t.dtype)
+		b.free(b.alloc(part, nil, t.dtype))
+		b.free(old)
+		b.set(0, r)
+	})
+}
+
+// Index is x[i] with a tensor of n indices on the first dimension, which are kept; the gradient is added into
+// zeros out of place (index_put).
+func (g *Graph) Index(x, i Tensor) Tensor {
+	sh := append(g.shapeOf(g.t[i].shape...), g.t[x].shape[1:]...)
+	o := op{name: "index", in: g.list(x, i), out: g.fresh(sh, nil, g.t[x].dtype), saved: g.list(i), back: func(b *backward) {
+		z := b.like2(0)
+		b.step()
+		b.set(0, b.like2(0))
+		b.free(z)
+	}}
+	return g.record(o)
+}
+
 func zerosBack(b *backward) {
 	x := &b.c.g.t[b.o.in[0]]
 	b.set(0, b.alloc(x.shape, nil, x.dtype))
