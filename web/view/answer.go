@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"vrametre/calc"
 	"vrametre/content"
@@ -40,9 +41,17 @@ func Fill(r *calc.Result, lang content.Lang) {
 		w.Message = filled(lang, "warning."+w.Code, w.Args)
 	}
 	for i := range r.Advice {
-		a := &r.Advice[i]
-		a.Costs = Text(lang, "costs."+a.Costs, nil)
+		r.Advice[i].Costs = costs(r.Advice[i].Costs, lang)
 	}
+}
+
+// costs writes what an advice costs; a pair of changes costs both.
+func costs(codes string, lang content.Lang) string {
+	sentences := strings.Fields(codes)
+	for i, code := range sentences {
+		sentences[i] = Text(lang, "costs."+code, nil)
+	}
+	return strings.Join(sentences, " ")
 }
 
 // filled fills a message, in the variant named by an argument that has a

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"vrametre/calc"
+	"vrametre/calc/gpu"
 	"vrametre/content"
 )
 
@@ -160,9 +161,71 @@ func TestFailureOf(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	r := calc.Result{Warnings: []calc.Warning{{Code: "no-blocks"}}}
+	r := calc.Result{Warnings: []calc.Warning{{Code: "no-blocks"}}, Advice: []calc.Advice{{Costs: "free"}, {Costs: "fused free"}}}
 	Fill(&r, content.English)
 	if got := r.Warnings[0].Message; !strings.HasPrefix(got, "This model has no blocks") {
 		t.Errorf("warning %q", got)
+	}
+	if got := r.Advice[0].Costs; got != "Nothing." {
+		t.Errorf("one cost %q", got)
+	}
+	if got := r.Advice[1].Costs; got != "Nothing: a single kernel updates every weight. Nothing." {
+		t.Errorf("two costs %q", got)
+	}
+}
+
+// Whatever a result holds as a code has its words.
+func TestResultCodesHaveTexts(t *testing.T) {
+	budget := []string{gpu.LineBox, gpu.LineECC, gpu.LineDriver, gpu.LineSystem, gpu.LineGiven, gpu.LineContext, gpu.LineDesktop, gpu.LineFragmentation}
+	for family, codes := range map[string][]string{
+		"formula": calc.Formulas(), "source": calc.Sources(), "basis": calc.Bases(), "assumption": calc.AssumptionIDs(), "budget": budget,
+	} {
+		if len(codes) == 0 {
+			t.Errorf("no %s", family)
+		}
+		for _, code := range codes {
+			for _, lang := range content.Langs {
+				if key := family + "." + code; !Has(lang, key) {
+					t.Errorf("%s: no text %q", lang, key)
+				}
+			}
+		}
+	}
+}
+
+// The parts' formulas are filled by the engine's own arguments, and the
+// advice's costs are words, on requests that reach many of them.
+func TestAnswersAreWords(t *testing.T) {
+	for _, r := range []calc.Request{
+		{},
+		{Mode: "infer"},
+		{Precision: "amp-bf16", Optimizer: calc.Optimizer{Name: "sgd", Momentum: 0.9}},
+		{Model: calc.Model{Preset: "resnet18"}, Batch: 1024, Device: calc.Device{GPU: "gtx-1650"}},
+		{Model: calc.Model{Preset: "vit_b_16"}, ZeroGrad: "zeros", Attention: "math"},
+	} {
+		r.Want = calc.Wants
+		result, err := calc.Estimate(r)
+		if err != nil {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		if r.Mode != "infer" && len(result.Advice) == 0 {
+			t.Errorf("%+v: no advice", r)
+		}
+		for _, lang := range content.Langs {
+			for _, part := range result.Parts {
+				args := Args{}
+				for name, value := range part.FormulaArgs {
+					args[name] = value
+				}
+				if got := Text(lang, "formula."+part.Formula, args); strings.ContainsAny(got, "{}") {
+					t.Errorf("%s %s: %q, the engine gives %v", lang, part.Kind, got, part.FormulaArgs)
+				}
+			}
+			for _, advice := range result.Advice {
+				if got := costs(advice.Costs, lang); got == "" || strings.Contains(got, "costs.") {
+					t.Errorf("%s %s: %q", lang, advice.Change, got)
+				}
+			}
+		}
 	}
 }

@@ -122,6 +122,12 @@ func (f Figures) Number(ref string) (int64, bool) {
 	return fig.n, ok && fig.unit != words
 }
 
+// Words reports whether a figure is a name and not a number.
+func (f Figures) Words(ref string) bool {
+	fig, ok := f.figure(ref)
+	return ok && fig.unit == words
+}
+
 // Kind is the kind of memory whose colour a figure takes, or "".
 func (f Figures) Kind(ref string) string {
 	name, _, _ := strings.Cut(ref, ":")
@@ -436,6 +442,8 @@ func (f Figures) card(name string, r calc.Result) (figure, bool) {
 func (f Figures) tank(name string) (figure, bool) {
 	t := f.Tank()
 	switch name {
+	case "total":
+		return figure{"", bytes, f.scene.Now.Peak.Device, ""}, true
 	case "scale":
 		return figure{"", bytes, t.Scale, ""}, true
 	case "of":
