@@ -150,3 +150,24 @@ func TestIntervalsHold(t *testing.T) {
 		}
 	}
 }
+
+func TestSegmentationTable(t *testing.T) {
+	rows, err := Segmentation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errors []float64
+	for _, r := range rows {
+		got, e, err := r.Compare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%-60s measured %6d MiB, allocated %6d MiB %+6.1f %%", r.Name, r.Bytes>>20, got>>20, 100*e)
+		errors = append(errors, e)
+	}
+	if m := Quantile(abs(errors), .5); m > .10 || len(rows) == 0 {
+		t.Errorf("%d rows, median error %.1f %%", len(rows), 100*m)
+	} else {
+		t.Logf("%d rows, median error %.1f %%", len(rows), 100*m)
+	}
+}

@@ -1,0 +1,106 @@
+package validate
+
+import (
+	_ "embed"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vrametre/calc"
+)
+
+// mmseg_train_mem.csv: largest torch.cuda.max_memory_allocated over four V100 while mmsegmentation trained, SGD with
+// momentum, in GB of 1024 MiB (configs/*/README.md of the Swin-Transformer-Semantic-Segmentation fork, commit 87e6f90).
+//
+//go:embed data/mmseg_train_mem.csv
+var mmseg string
+
+// hf_bert_large_anatomy_v100.csv: nvidia-smi's MB while BERT-large classified sequences of 512 tokens on a V100
+// (transformers' docs, perf_train_gpu_one.mdx and model_memory_anatomy.md).
+//
+//go:embed data/hf_bert_large_anatomy_v100.csv
+var bertLarge string
+
+// Measure says which of Peak's figures a table measured.
+type Measure string
+
+const (
+	Allocated Measure = "allocated"
+	DeviceSMI Measure = "device"
+)
+
+// TableRow is a line of a published table that a preset can express.
+type TableRow struct {
+	Table, Name string
+	Measure     Measure
+	Bytes       int64
+	Source      string
+	Request     calc.Request
+}
+
+// Compare gives the engine's figure and its relative error.
+func (r TableRow) Compare() (int64, float64, error) {
+	res, err := calc.Estimate(r.Request)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", r.Name, err)
+	}
+	got := res.Peak.Allocated
+	if r.Measure == DeviceSMI {
+		got = res.Peak.Device
+	}
+	return got, float64(got-r.Bytes) / float64(r.Bytes), nil
+}
+
+func records(text string) (map[string]int, [][]string, error) {
+	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, nil, err
+	}
+	col := map[string]int{}
+	for i, n := range all[0] {
+		col[n] = i
+	}
+	return col, all[1:], nil
+}
+
+// classes of mmsegmentation's datasets.
+var classes = map[string]int{"Cityscapes": 19, "ADE20K": 150, "Pascal VOC 2012 + Aug": 21, "Pascal Context": 60, "DRIVE": 2, "STARE": 2, "CHASE_DB1": 2, "HRF": 2}
+
+// Segmentation are the rows of mmseg_train_mem.csv whose network is a preset, in fp32.
+func Segmentation() ([]TableRow, error) {
+	col, recs, err := records(mmseg)
+	if err != nil {
+		return nil, err
+	}
+	known := calc.Presets()
+	var out []TableRow
+	for _, rec := range recs {
+		get := func(n string) string { return rec[col[n]] }
+		backbone := strings.ToLower(strings.ReplaceAll(get("backbone"), "R-", "r"))
+		method := strings.ToLower(get("method"))
+		if get("family") == "unet" && method == "" {
+			method = "fcn" // the first of the three heads printed for each data set; pspnet, deeplabv3 follow
+		}
+		preset := method + "_" + strings.Replace(backbone, "unet-", "unet_", 1)
+		if !slices.Contains(known, preset) || get("dtype") != "fp32" || classes[get("dataset")] == 0 {
+			continue
+		}
+		h, w, _ := strings.Cut(get("crop_hxw"), "x")
+		height, err1 := strconv.ParseInt(h, 10, 64)
+		width, err2 := strconv.ParseInt(w, 10, 64)
+		batch, err3 := strconv.ParseInt(get("samples_per_gpu"), 10, 64)
+		gb, err4 := strconv.ParseFloat(get("mem_gb"), 64)
+		for _, e := range []error{err1, err2, err3, err4} {
+			if e != nil {
+				return nil, e
+			}
+		}
+		out = append(out, TableRow{Table: "mmseg", Name: fmt.Sprintf("%s %s %s batch %d", preset, get("crop_hxw"), get("dataset"), batch), Measure: Allocated,
+			Bytes: int64(gb * (1 << 30)), Source: get("source_path"),
+			Request: calc.Request{Model: calc.Model{Preset: preset}, NumClasses: classes[get("dataset")], Input: calc.Inputs{{Shape: []int64{3, height, width}}}, Batch: batch,
+				Optimizer: calc.Optimizer{Name: "sgd", Momentum: 0.9, WeightDecay: 5e-4}, PyTorch: "1.13", Parallel: calc.Parallel{Data: 4}, Device: calc.Device{GPU: "tesla-v100-16"}}})
+	}
+	return out, nil
+}
