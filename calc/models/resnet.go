@@ -31,7 +31,7 @@ var resnets = map[string]resnet{
 // called after each, and the sum with the input (through downsample where shapes differ).
 func residual(class string, convs []nn.Conv, norm nn.Norm, downsample nn.Spec) nn.Spec {
 	return nn.Block{Class: class, Build: func(b *nn.Builder, l *nn.Layer) {
-		var path []*nn.Layer
+		path := make([]*nn.Layer, 0, 2*len(convs))
 		var relu *nn.Layer
 		for i, c := range convs {
 			n := strconv.Itoa(i + 1)

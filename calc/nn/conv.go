@@ -30,13 +30,20 @@ func (c Conv) class() string {
 func (c Conv) build(b *Builder, l *Layer) {
 	g := b.G
 	groups := max(c.Groups, 1)
-	k := c.Kernel.expand(c.Dim, 1)
-	args := torch.ConvArgs{Stride: c.Stride.expand(c.Dim, 1), Padding: c.Padding.expand(c.Dim, 0),
-		Dilation: c.Dilation.expand(c.Dim, 1), OutputPadding: c.OutputPadding.expand(c.Dim, 0), Groups: groups, Transposed: c.Transposed}
+	buf := make([]int64, 5*c.Dim) // one allocation for the five arguments
+	part := func(v Ints, i int, def int64) []int64 {
+		p := buf[i*c.Dim : (i+1)*c.Dim : (i+1)*c.Dim]
+		v.fill(p, def)
+		return p
+	}
+	k := part(c.Kernel, 0, 1)
+	args := torch.ConvArgs{Stride: part(c.Stride, 1, 1), Padding: part(c.Padding, 2, 0), Dilation: part(c.Dilation, 3, 1),
+		OutputPadding: part(c.OutputPadding, 4, 0), Groups: groups, Transposed: c.Transposed}
 	if c.In%groups != 0 || c.Out%groups != 0 {
 		fail(l, "conv-groups", "in_channels", c.In, "out_channels", c.Out, "groups", groups)
 	}
-	shape := append([]int64{c.Out, c.In / groups}, k...)
+	var dims [5]int64
+	shape := append(append(dims[:0], c.Out, c.In/groups), k...)
 	if c.Transposed {
 		shape[0], shape[1] = c.In, c.Out/groups
 	}

@@ -21,6 +21,8 @@ type Builder struct {
 	Training bool
 	// Adapter adds low-rank matrices to the linear layers it names; nil: none.
 	Adapter *Adapter
+
+	layers []Layer // made in blocks
 }
 
 // Layer is a module with its forward.
@@ -51,7 +53,11 @@ func (b *Builder) Root(class string) *Layer { return b.Container(nil, "", class)
 
 // Container adds a module whose forward is set by Forward or Sequential.
 func (b *Builder) Container(parent *Layer, name, class string) *Layer {
-	l := &Layer{g: b.G}
+	if len(b.layers) == cap(b.layers) {
+		b.layers = make([]Layer, 0, 64)
+	}
+	b.layers = append(b.layers, Layer{g: b.G})
+	l := &b.layers[len(b.layers)-1]
 	if parent == nil {
 		l.Module = b.G.Module(nil, name, class)
 		return l
@@ -114,6 +120,11 @@ func N(n int64) Ints { return Ints{n} }
 // expand gives d values; def when there are none.
 func (v Ints) expand(d int, def int64) []int64 {
 	out := make([]int64, d)
+	v.fill(out, def)
+	return out
+}
+
+func (v Ints) fill(out []int64, def int64) {
 	for i := range out {
 		switch {
 		case len(v) == 0:
@@ -124,7 +135,6 @@ func (v Ints) expand(d int, def int64) []int64 {
 			out[i] = v[i]
 		}
 	}
-	return out
 }
 
 var registry = map[string]func(*Args) Spec{}

@@ -28,11 +28,12 @@ func (g *Graph) norm(name string, x, w, bias Tensor, stats []int64, stride []int
 			}
 		}
 	}}
-	o.saved = append(o.saved, x, mean, rstd)
+	var list [8]Tensor
+	saved := append(list[:0], x, mean, rstd)
 	if w != None {
-		o.saved = append(o.saved, w)
+		saved = append(saved, w)
 	}
-	o.saved = g.list(append(o.saved, kept...)...)
+	o.saved = g.list(append(saved, kept...)...)
 	return g.record(o)
 }
 
@@ -48,10 +49,10 @@ func (g *Graph) BatchNorm(x, w, bias Tensor, running []Tensor, training bool) Te
 			g.Fail("batchnorm-one-value", "shape", Shape(t.shape))
 		}
 	}
-	stats := []int64{0}
-	if training {
-		stats = []int64{c}
+	if !training {
+		c = 0
 	}
+	stats := g.shapeOf(c)
 	return g.norm("native_batch_norm", x, w, bias, stats, g.formatStrides(t.shape, t.view), running...)
 }
 
