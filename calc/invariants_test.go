@@ -402,3 +402,90 @@ func TestReservedIsUncapped(t *testing.T) {
 		t.Errorf("on a small card %+v fits %v, on a large one %+v fits %v", small.Peak, *small.Fits, large.Peak, *large.Fits)
 	}
 }
+
+// argumentNames are constructor arguments of many layers; random networks draw from them.
+var argumentNames = []string{"in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "bias", "in_features", "out_features", "num_features",
+	"normalized_shape", "num_groups", "num_channels", "p", "inplace", "output_size", "scale_factor", "size", "mode", "num_embeddings", "embedding_dim", "upscale_factor", "downscale_factor",
+	"start_dim", "end_dim", "dim", "dim0", "dim1", "dims", "shape", "keepdim", "length", "d_model", "nhead", "embed_dim", "num_heads", "padding_mode", "ceil_mode", "affine", "num_layers",
+	"input_size", "hidden_size", "batch_first", "bidirectional", "dim_feedforward", "kernel", "index", "exponent", "norm_type", "unflattened_size", "num_parameters"}
+
+// TestRandomNetworks builds networks out of any layers with any arguments: each is an estimate whose parts sum, or an *Error.
+func TestRandomNetworks(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	types := LayerTypes()
+	need := map[string]map[string]bool{}
+	for _, typ := range types {
+		need[typ] = required(typ)
+	}
+	values := []any{1, 2, 3, 4, 8, 16, 0, -1, 1 << 40, 0.5, 2.5, true, false, "same", "reflect", "bilinear", []any{2, 2}, []any{1, 2, 3}, []any{8, 8}, []any{}, []any{nil, 4}, nil}
+	built := 0
+	for range 10000 {
+		var list []Layer
+		for range 1 + rng.IntN(4) {
+			l := Layer{Type: types[rng.IntN(len(types))], Args: map[string]any{}}
+			for name := range need[l.Type] {
+				l.Args[name] = values[rng.IntN(6)]
+			}
+			for range rng.IntN(3) {
+				l.Args[argumentNames[rng.IntN(len(argumentNames))]] = values[rng.IntN(len(values))]
+			}
+			if rng.IntN(4) == 0 && len(list) > 0 {
+				for range 1 + rng.IntN(3) {
+					l.Inputs = append(l.Inputs, []string{"input", "0"}[rng.IntN(2)])
+				}
+			}
+			list = append(list, l)
+		}
+		shapes := [][]int64{{8, 8, 8}, {4}, {8, 8}, {3, 4, 8, 8}, {16, 4}, {1}, {2, 2, 2, 2, 2}}
+		q := Request{Model: Model{Layers: list}, Input: Inputs{{Shape: shapes[rng.IntN(len(shapes))]}}, Batch: 1 + rng.Int64N(3), Loss: Losses[rng.IntN(len(Losses))],
+			Precision: Precisions[rng.IntN(len(Precisions))], Mode: []string{"train", "infer"}[rng.IntN(2)]}
+		if rng.IntN(3) == 0 {
+			q.Input[0].DType = "int64"
+		}
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					say, _ := json.Marshal(q)
+					t.Fatalf("%s: %v", say, r)
+				}
+			}()
+			res, err := Estimate(q)
+			if err != nil {
+				if _, ok := err.(*Error); !ok {
+					say, _ := json.Marshal(q)
+					t.Fatalf("%s: %T %v", say, err, err)
+				}
+				return
+			}
+			built++
+			var sum int64
+			for _, p := range res.Parts {
+				sum += p.Bytes
+			}
+			if sum != res.Peak.Device {
+				say, _ := json.Marshal(q)
+				t.Fatalf("%s: parts sum to %d of %d", say, sum, res.Peak.Device)
+			}
+		}()
+	}
+	if built < 200 {
+		t.Errorf("only %d of the networks were possible", built)
+	}
+	t.Logf("%d networks estimated", built)
+}
+
+// required are the arguments a layer type asks for, found by asking with none.
+func required(typ string) map[string]bool {
+	need := map[string]bool{}
+	args := map[string]any{}
+	for range 8 {
+		_, err := Estimate(Request{Model: Model{Layers: []Layer{{Type: typ, Args: args}}}, Input: Inputs{{Shape: []int64{8, 8, 8}}}})
+		e, ok := err.(*Error)
+		if !ok || e.Code != "argument-missing" {
+			break
+		}
+		name := e.Args["argument"].(string)
+		need[name], args[name] = true, 2
+	}
+	return need
+}

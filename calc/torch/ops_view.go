@@ -132,9 +132,7 @@ func (g *Graph) Transpose(x Tensor, a, b int) Tensor {
 // Unsqueeze inserts a dimension of size 1.
 func (g *Graph) Unsqueeze(x Tensor, d int) Tensor {
 	t := g.t[x]
-	if d < 0 {
-		d += len(t.shape) + 1
-	}
+	d = dims(g, d, len(t.shape)+1)
 	st := int64(1)
 	if d < len(t.shape) {
 		st = t.shape[d] * t.stride[d]

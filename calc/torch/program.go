@@ -84,8 +84,11 @@ type Event struct {
 	Param int32
 }
 
-// At is the module path of a step.
+// At is the module path of a step; "" where a program has none (a network of identities).
 func (p *Program) At(step int32) string {
+	if int(step) >= len(p.Steps) {
+		return ""
+	}
 	if c := p.Steps[step].Call; c >= 0 {
 		return p.Calls[c].Path
 	}
