@@ -29,7 +29,7 @@ func denseLayer(in, growth, bottleneck int64, p float64) nn.Spec {
 		l.Forward(func(x ...torch.Tensor) torch.Tensor {
 			all := b.G.Cat(1, x...)
 			y := through(all, first...)
-			b.G.Held(all) // a local of bn_function
+			b.G.Alive(all) // a local of bn_function
 			b.G.Keep(y)
 			y = through(y, second...)
 			if b.Training {

@@ -134,7 +134,7 @@ func transformInput(g *torch.Graph, x torch.Tensor) torch.Tensor {
 		c[i] = g.AddScalar(g.Scale(g.Unsqueeze(g.Select(x, 1), 1)))
 	}
 	y := g.Cat(1, c[:]...)
-	g.Held(c[:]...)
+	g.Alive(c[:]...)
 	return y
 }
 

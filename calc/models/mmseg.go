@@ -44,7 +44,7 @@ func mmFCNHead(in, channels, classes int64, convs int, concat bool) nn.Spec {
 			y := path.Call(x)
 			if cat != nil {
 				z := cat.Call(b.G.Cat(1, x, y))
-				b.G.Held(y)
+				b.G.Alive(y)
 				y = z
 			}
 			return y

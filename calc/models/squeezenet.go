@@ -70,7 +70,7 @@ func shuffleUnit(in, out, stride int64) nn.Spec {
 			n, h, w := s[0], s[2], s[3]
 			z := g.Contiguous(g.Transpose(g.View(y, n, 2, half, h, w), 1, 2))
 			z = g.View(z, n, -1, h, w)
-			g.Held(y) // channel_shuffle's argument
+			g.Alive(y) // channel_shuffle's argument
 			return z
 		})
 	}}

@@ -52,7 +52,7 @@ func unet(b *nn.Builder, a *nn.Args) *Net {
 		}
 		for i, u := range up.Kids {
 			z := dec.Kids[i].Call(b.G.Cat(1, skips[len(skips)-1-i], u.Call(y)))
-			b.G.Held(y)
+			b.G.Alive(y)
 			y = z
 		}
 		return head.Call(y)

@@ -38,6 +38,11 @@ type compiler struct {
 	seg    int // next checkpointed segment, in forward order
 	// inSegment is the segment being recomputed.
 	inSegment *segment
+	// unused says which operations are recorded but never run by backward; nil where there are none.
+	unused []bool
+	// unusedUntil lists them by the last operation in whose course what they saved is held, under the number of
+	// operations where an output holds it.
+	unusedUntil map[int][]int
 }
 
 // Compile runs the recorded forward and its backward once.
@@ -80,12 +85,14 @@ func (g *Graph) Compile() *Program {
 		c.held[t] = true
 	}
 	c.planDrops()
+	c.findUnused()
 	c.p.OutputAt = -1
 	for i := range g.ops {
 		if i == g.lossOp {
 			c.bindOutputs()
 		}
 		c.forward(i, c.segmentForward(i))
+		c.dropUnused(i)
 	}
 	if g.lossOp == len(g.ops) {
 		c.bindOutputs()
@@ -97,6 +104,7 @@ func (g *Graph) Compile() *Program {
 			c.p.Loss = c.bind(t, c.p.Loss)
 		}
 	}
+	c.keepUnused()
 	c.countSaved()
 	c.p.BackwardAt = len(c.p.Events)
 	if g.loss != None && g.t[g.loss].needs {
@@ -230,6 +238,76 @@ func (c *compiler) segmentForward(i int) bool {
 	return false
 }
 
+// findUnused finds the recorded operations that the loss does not depend on: backward never runs them, so what they
+// saved lives as long as their results, or the results of unused operations made from those, are held.
+func (c *compiler) findUnused() {
+	g := c.g
+	if g.loss == None {
+		return
+	}
+	used := make([]bool, len(g.t))
+	used[g.loss] = true
+	var until []int // of each tensor: how long it keeps the operation that made it
+	for i := len(g.ops) - 1; i >= 0; i-- {
+		o := &g.ops[i]
+		if !o.tape {
+			continue
+		}
+		if slices.Contains(used[o.out:o.out+Tensor(o.nOut)], true) {
+			for _, t := range o.in {
+				if t != None {
+					used[t] = true
+				}
+			}
+			continue
+		}
+		if until == nil {
+			until = make([]int, len(g.t))
+			c.unused, c.unusedUntil = make([]bool, len(g.ops)), map[int][]int{}
+		}
+		last := i
+		for t := o.out; t < o.out+Tensor(o.nOut); t++ {
+			last = max(last, int(g.t[t].last), until[t])
+			if c.held[t] {
+				last = len(g.ops)
+			}
+		}
+		for _, t := range o.in {
+			if t != None {
+				until[t] = max(until[t], last)
+			}
+		}
+		if !c.inAnySegment(i) {
+			c.unused[i] = true
+			c.unusedUntil[last] = append(c.unusedUntil[last], i)
+		}
+	}
+}
+
+func (c *compiler) inAnySegment(i int) bool {
+	return slices.ContainsFunc(c.g.segments, func(s segment) bool { return s.from <= i && i < s.to })
+}
+
+// dropUnused lets go of what unused operations saved after operation i, the last to hold it.
+func (c *compiler) dropUnused(i int) {
+	for _, j := range c.unusedUntil[i] {
+		for _, t := range c.g.ops[j].saved {
+			c.unsave(c.slot[c.g.t[t].store])
+		}
+	}
+}
+
+// keepUnused gives what unused operations still hold to the outputs: it goes when those are reassigned.
+func (c *compiler) keepUnused() {
+	for _, j := range c.unusedUntil[len(c.g.ops)] {
+		for _, t := range c.g.ops[j].saved {
+			if s := c.slot[c.g.t[t].store]; !c.s[s].fixed && !slices.Contains(c.p.Outputs, s) {
+				c.p.Outputs = append(c.p.Outputs, s)
+			}
+		}
+	}
+}
+
 func (c *compiler) saveTensor(t Tensor, call int32) {
 	s := c.slot[c.g.t[t].store]
 	if st := &c.s[s]; st.saves == 0 && call >= 0 && !st.fixed {
@@ -292,7 +370,7 @@ func (c *compiler) forward(i int, tape bool) {
 			c.saveTensor(t, call)
 		}
 		for _, t := range o.in {
-			if t != None && g.t[t].leaf >= 0 && g.t[t].needs {
+			if t != None && g.t[t].leaf >= 0 && g.t[t].needs && (c.unused == nil || !c.unused[i]) {
 				if c.uses == nil {
 					c.uses = make([]int32, len(g.t))
 				}
@@ -354,7 +432,7 @@ func (c *compiler) backward() {
 		if n > 0 && i == g.segments[n-1].to-1 {
 			c.recompute(&g.segments[n-1])
 		}
-		if o := &g.ops[i]; o.tape {
+		if o := &g.ops[i]; o.tape && (c.unused == nil || !c.unused[i]) {
 			c.node(o)
 		}
 		if n > 0 && i == g.segments[n-1].from {
