@@ -125,8 +125,11 @@ func (s swin) block(b *nn.Builder, parent *nn.Layer, name string, dim, heads, sh
 
 // relativeBias is _get_relative_position_bias: rows of the table, as [1, heads, n, n].
 func relativeBias(g *torch.Graph, table, index torch.Tensor, n int64) torch.Tensor {
-	y := g.View(g.Index(table, index), n, n, -1)
-	return g.Unsqueeze(g.Contiguous(g.Permute(y, 2, 0, 1)), 0)
+	return g.Local(func() torch.Tensor {
+		g.Keep(table)
+		y := g.View(g.Index(table, index), n, n, -1)
+		return g.Unsqueeze(g.Contiguous(g.Permute(y, 2, 0, 1)), 0)
+	})
 }
 
 // attention is ShiftedWindowAttention, or its second version with a cosine and a network for the position bias.
@@ -240,5 +243,7 @@ func (s swin) mask(g *torch.Graph, h, w int64, d torch.DType) torch.Tensor {
 	m = g.Reshape(m, (h/k)*(w/k), k*k)
 	m = g.Sub(g.Unsqueeze(m, 1), g.Unsqueeze(m, 2))
 	first := g.MaskedFill(m, g.Compare(m))
-	return g.MaskedFill(first, g.Compare(m))
+	first = g.MaskedFill(first, g.Compare(m))
+	g.Alive(m)
+	return first
 }

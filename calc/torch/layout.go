@@ -127,15 +127,73 @@ func (g *Graph) viewStrides(oldShape, oldStride, newShape []int64) ([]int64, boo
 	return out, v == -1
 }
 
-// likeStrides are those TensorIterator gives an elementwise result: the first
-// operand of the full shape that is dense decides, else contiguous.
+// likeStrides are those TensorIterator gives an elementwise result: operands that agree keep their layout, else the
+// dimensions are ordered by the operands' strides, the first operand deciding (aten/src/ATen/TensorIterator.cpp,
+// compute_fast_setup_type and reorder_dimensions).
 func (g *Graph) likeStrides(shape []int64, operands ...view) []int64 {
+	same, contiguous := true, true
 	for _, o := range operands {
-		if slices.Equal(o.shape, shape) && denseNonOverlapping(o.shape, o.stride) {
-			return o.stride
+		same = same && slices.Equal(o.shape, shape)
+		contiguous = contiguous && isContiguous(o.shape, o.stride)
+	}
+	if same && contiguous {
+		return g.contiguousStrides(shape)
+	}
+	if same && denseNonOverlapping(shape, operands[0].stride) && !slices.ContainsFunc(operands, func(o view) bool { return !slices.Equal(o.stride, operands[0].stride) }) {
+		return operands[0].stride
+	}
+	n := len(shape)
+	var perm [8]int // innermost first
+	p := perm[:n]
+	for i := range p {
+		p[i] = n - 1 - i
+	}
+	for i := 1; i < n; i++ {
+		at := i
+		for j := i - 1; j >= 0; j-- {
+			c := g.compareDims(shape, operands, p[j], p[at])
+			if c < 0 {
+				break
+			}
+			if c > 0 {
+				p[j], p[at] = p[at], p[j]
+				at = j
+			}
 		}
 	}
-	return g.contiguousStrides(shape)
+	out := g.ints(n)
+	step := int64(1)
+	for _, d := range p {
+		out[d] = step
+		step *= max(shape[d], 1)
+	}
+	return out
+}
+
+// compareDims is positive where dimension a should be outside b; zero where the operands do not say.
+func (g *Graph) compareDims(shape []int64, operands []view, a, b int) int {
+	for _, o := range operands {
+		x, y := o.strideIn(shape, a), o.strideIn(shape, b)
+		switch {
+		case x == 0 || y == 0:
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		case shape[a] > shape[b]:
+			return 1
+		}
+	}
+	return 0
+}
+
+// strideIn is the stride of dimension d of shape when v is broadcast to it.
+func (v view) strideIn(shape []int64, d int) int64 {
+	d -= len(shape) - len(v.shape)
+	if d < 0 || (v.shape[d] == 1 && shape[d+len(shape)-len(v.shape)] != 1) {
+		return 0
+	}
+	return v.stride[d]
 }
 
 // formatStrides are those of a kernel that keeps only the memory format of its input.

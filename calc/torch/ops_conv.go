@@ -53,7 +53,7 @@ func convBack(b *backward) {
 	v := b.gout(0)
 	x := b.in(0)
 	cl := isChannelsLast(x.shape, x.stride)
-	if l := b.layout(v); cl != isChannelsLast(l.shape, l.stride) || !denseNonOverlapping(l.shape, l.stride) {
+	if l := b.layout(v); g.Rules.KernelCopies && (cl != isChannelsLast(l.shape, l.stride) || !denseNonOverlapping(l.shape, l.stride)) {
 		// the kernel wants the gradient in its own format
 		b.step()
 		n := b.alloc(l.shape, g.formatStrides(l.shape, x), b.c.gts[v].dtype)

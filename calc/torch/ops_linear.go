@@ -23,6 +23,7 @@ func (g *Graph) Linear(x, w, bias Tensor) Tensor {
 	}
 	m := g.Reshape(x, numel(t.shape)/max(in, 1), in)
 	y := g.View(g.addmm(m, w, fused), sh...)
+	g.Alive(x)
 	switch {
 	case bias == fused:
 		return y
@@ -103,6 +104,7 @@ func (g *Graph) Matmul(a, b Tensor) Tensor {
 	p := full(a, x.view)
 	q := full(b, y.view)
 	r := g.Bmm(p, q)
+	g.Alive(a, b)
 	return g.View(r, append(g.shapeOf(lead...), x.shape[n-2], y.shape[k-1])...)
 }
 
