@@ -21,15 +21,24 @@ var densenets = map[string]densenet{
 	"densenet201": {32, [4]int{6, 12, 48, 32}, 64},
 }
 
-// denseLayer is _DenseLayer: it takes every feature map made so far in its block.
-func denseLayer(in, growth, bottleneck int64, p float64) nn.Spec {
+// denseLayer is _DenseLayer: it takes every feature map made so far in its block. efficient recomputes its first half
+// in backward (memory_efficient).
+func denseLayer(in, growth, bottleneck int64, p float64, efficient bool) nn.Spec {
 	return nn.Block{Class: "_DenseLayer", Build: func(b *nn.Builder, l *nn.Layer) {
 		first := []*nn.Layer{b.Add(l, "norm1", nn.BatchNorm2d(in)), b.Add(l, "relu1", nn.ReLU(true)), b.Add(l, "conv1", conv2d(in, bottleneck, 1, 1, 1, 1))}
 		second := []*nn.Layer{b.Add(l, "norm2", nn.BatchNorm2d(bottleneck)), b.Add(l, "relu2", nn.ReLU(true)), b.Add(l, "conv2", conv2d(bottleneck, growth, 3, 1, 1, 1))}
 		l.Forward(func(x ...torch.Tensor) torch.Tensor {
-			all := b.G.Cat(1, x...)
-			y := through(all, first...)
-			b.G.Alive(all) // a local of bn_function
+			bn := func() torch.Tensor {
+				all := b.G.Cat(1, x...)
+				b.G.Keep(all)
+				return through(all, first...)
+			}
+			var y torch.Tensor
+			if efficient {
+				y = b.G.Recomputed(bn, x...)
+			} else {
+				y = b.G.Local(bn)
+			}
 			b.G.Keep(y)
 			y = through(y, second...)
 			if b.Training {
@@ -42,6 +51,7 @@ func denseLayer(in, growth, bottleneck int64, p float64) nn.Spec {
 
 func (d densenet) build(b *nn.Builder, a *nn.Args) *Net {
 	classes, p, bottleneck := a.Int("num_classes", 1000), a.Probability("drop_rate", 0), a.Int("bn_size", 4)*d.growth
+	efficient := a.Bool("memory_efficient", false)
 	if bottleneck < 1 {
 		a.Fail("argument-positive", "bn_size", bottleneck)
 		bottleneck = 4 * d.growth
@@ -57,7 +67,7 @@ func (d densenet) build(b *nn.Builder, a *nn.Args) *Net {
 	for i, n := range d.blocks {
 		block := b.Container(f, "denseblock"+strconv.Itoa(i+1), "_DenseBlock")
 		for j := range n {
-			b.Add(block, "denselayer"+strconv.Itoa(j+1), denseLayer(c, d.growth, bottleneck, p))
+			b.Add(block, "denselayer"+strconv.Itoa(j+1), denseLayer(c, d.growth, bottleneck, p, efficient))
 			c += d.growth
 		}
 		block.Forward(func(x ...torch.Tensor) torch.Tensor {

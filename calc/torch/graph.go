@@ -367,9 +367,34 @@ func (g *Graph) Enter(m *Module, in ...Tensor) {
 	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
 	g.Keep(in...)
 	if g.checkpointed[m.Path] && !g.open && !g.noGrad {
-		g.open = true
-		g.segments = append(g.segments, segment{from: len(g.ops), to: -1, tFrom: Tensor(len(g.t)), in: g.list(in...), call: int32(len(g.calls) - 1)})
+		g.openSegment(in)
 	}
+}
+
+func (g *Graph) openSegment(in []Tensor) {
+	g.open = true
+	g.segments = append(g.segments, segment{from: len(g.ops), to: -1, tFrom: Tensor(len(g.t)), in: g.list(in...), call: g.frames[len(g.frames)-1].call})
+}
+
+func (g *Graph) closeSegment() {
+	n := len(g.segments)
+	g.open = false
+	g.segments[n-1].to, g.segments[n-1].tTo = len(g.ops), Tensor(len(g.t))
+	if g.segments[n-1].from == len(g.ops) {
+		g.segments = g.segments[:n-1]
+	}
+}
+
+// Recomputed runs f under torch.utils.checkpoint inside a module's own forward: only the inputs are kept, and
+// backward runs f again. Where none of them needs a gradient f runs as usual.
+func (g *Graph) Recomputed(f func() Tensor, in ...Tensor) Tensor {
+	if g.open || !g.wants(in...) {
+		return g.Local(f)
+	}
+	g.openSegment(in)
+	y := g.Local(f)
+	g.closeSegment()
+	return y
 }
 
 // Checkpoint makes every call of the modules at these paths recompute its forward in backward
@@ -418,11 +443,7 @@ func (g *Graph) Exit(out ...Tensor) {
 		g.touch(t)
 	}
 	if n := len(g.segments); n > 0 && g.open && g.segments[n-1].call == f.call {
-		g.open = false
-		g.segments[n-1].to, g.segments[n-1].tTo = len(g.ops), Tensor(len(g.t))
-		if g.segments[n-1].from == len(g.ops) {
-			g.segments = g.segments[:n-1]
-		}
+		g.closeSegment()
 	}
 	if len(out) > 0 && out[0] != None {
 		g.calls[f.call].Out = g.t[out[0]].shape
