@@ -178,6 +178,9 @@ func (f Figures) figure(name string) (figure, bool) {
 		return saved(rest, result, batch)
 	case "peak":
 		return f.peak(rest, result)
+	case "interval":
+		n, ok := map[string]int64{"low": result.Interval.Low, "high": result.Interval.High}[rest]
+		return figure{"", bytes, n, ""}, ok
 	case "phase":
 		return phases(rest, result.Phases)
 	case "kind":
