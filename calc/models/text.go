@@ -39,6 +39,29 @@ func init() {
 			return fc.Call(g.Mean(enc.Call(g.Add(e.Call(x[0]), g.Narrow(pos, 1, g.Dim(x[0], 1)))), false, 1))
 		}))
 	}})
+	for name, class := range map[string]string{"lstm_text": "LSTM", "gru_text": "GRU"} {
+		add(&Preset{Name: name, Family: "rnn", Inputs: []Input{tokens(20, 5000)}, Build: func(b *nn.Builder, a *nn.Args) *Net {
+			g, root := b.G, b.Root(class+"Text")
+			d, h, both := a.Int("d", 100), a.Int("h", 128), a.Bool("bidirectional", false)
+			e := b.Add(root, "emb", nn.Embedding{Num: a.Int("vocab", 5000), Dim: d})
+			rnn := b.AddRNN(root, "rnn", nn.RNN{Class: class, In: d, Hidden: h, Layers: a.Int("layers", 1), BatchFirst: true, Bidirectional: both})
+			fc := b.Add(root, "fc", nn.Linear{In: h, Out: a.Int("num_classes", 4)})
+			return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
+				y, last, c := rnn(e.Call(x[0]))
+				g.Keep(y, last, c)
+				return fc.Call(g.Select(last, 0))
+			}))
+		}})
+	}
+	add(&Preset{Name: "rnn_tanh", Family: "rnn", Inputs: []Input{{Shape: []int64{25, 12}}}, Loss: "mse", Build: func(b *nn.Builder, a *nn.Args) *Net {
+		g, root := b.G, b.Root("RNNTanh")
+		rnn := b.AddRNN(root, "rnn", nn.RNN{Class: "RNN", In: 12, Hidden: 32, Layers: 2})
+		fc := b.Add(root, "fc", nn.Linear{In: 32, Out: 1})
+		return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
+			y, _, _ := rnn(g.Transpose(x[0], 0, 1))
+			return fc.Call(g.Select(y, 0))
+		}))
+	}})
 }
 
 // activation is the class of the argument "activation" of nn.TransformerEncoderLayer.
