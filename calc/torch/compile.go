@@ -310,7 +310,7 @@ func (c *compiler) keepUnused() {
 
 func (c *compiler) saveTensor(t Tensor, call int32) {
 	s := c.slot[c.g.t[t].store]
-	if st := &c.s[s]; st.saves == 0 && call >= 0 && !st.fixed {
+	if st := &c.s[s]; st.saves == 0 && call >= 0 && st.kind != KindBatch && st.kind != KindWeights && st.kind != KindBuffers {
 		c.p.Calls[call].Saved += c.p.Bytes[s]
 	}
 	c.save(s)
