@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"vrametre/calc"
-	"vrametre/calc/gpu"
 	"vrametre/content"
 )
 
@@ -176,9 +175,8 @@ func TestFill(t *testing.T) {
 
 // Whatever a result holds as a code has its words.
 func TestResultCodesHaveTexts(t *testing.T) {
-	budget := []string{gpu.LineBox, gpu.LineECC, gpu.LineDriver, gpu.LineSystem, gpu.LineGiven, gpu.LineContext, gpu.LineDesktop, gpu.LineFragmentation}
 	for family, codes := range map[string][]string{
-		"formula": calc.Formulas(), "source": calc.Sources(), "basis": calc.Bases(), "assumption": calc.AssumptionIDs(), "budget": budget,
+		"formula": calc.Formulas(), "source": calc.Sources(), "basis": calc.Bases(), "assumption": calc.AssumptionIDs(), "budget": BudgetLines, "part": calc.PartKinds,
 	} {
 		if len(codes) == 0 {
 			t.Errorf("no %s", family)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vrametre/calc"
+	"vrametre/calc/gpu"
 	"vrametre/content"
 )
 
@@ -179,6 +180,9 @@ func (f Figures) figure(name string) (figure, bool) {
 	case "peak":
 		return f.peak(rest, result)
 	case "interval":
+		if rest == "basis" {
+			return figure{"", words, 0, Text(f.lang, "basis."+result.Interval.Basis, nil)}, true
+		}
 		n, ok := map[string]int64{"low": result.Interval.Low, "high": result.Interval.High}[rest]
 		return figure{"", bytes, n, ""}, ok
 	case "phase":
@@ -187,6 +191,14 @@ func (f Figures) figure(name string) (figure, bool) {
 		return figure{rest, bytes, kindBytes(result, rest), ""}, true
 	case "part":
 		return part(rest, result)
+	case "formula":
+		return f.formula(rest, result)
+	case "source":
+		return f.source(rest, result)
+	case "budget":
+		return f.budget(rest, result)
+	case "assumption":
+		return f.assumption(rest, result)
 	case "layer":
 		return layer(rest, result, batch)
 	case "card":
@@ -380,6 +392,74 @@ func part(name string, r calc.Result) (figure, bool) {
 	}
 	return figure{KindOf(name), bytes, 0, ""}, true
 }
+
+// formula: how a part is counted, with the reader's values.
+func (f Figures) formula(name string, r calc.Result) (figure, bool) {
+	for _, p := range r.Parts {
+		if p.Kind == name {
+			args := Args{}
+			for arg, value := range p.FormulaArgs {
+				args[arg] = value
+			}
+			return figure{"", words, 0, Text(f.lang, "formula."+p.Formula, args)}, true
+		}
+	}
+	return f.absent(slices.Contains(calc.PartKinds, name))
+}
+
+// source: where a part's formula comes from.
+func (f Figures) source(name string, r calc.Result) (figure, bool) {
+	for _, p := range r.Parts {
+		if p.Kind == name {
+			return figure{"", words, 0, Text(f.lang, "source."+p.Source, nil)}, true
+		}
+	}
+	return f.absent(slices.Contains(calc.PartKinds, name))
+}
+
+// budget: a line of what the card offers ("box"), or where it comes from ("box.source").
+func (f Figures) budget(name string, r calc.Result) (figure, bool) {
+	id, field, _ := strings.Cut(name, ".")
+	if r.Budget == nil || field != "" && field != "source" {
+		return figure{}, false
+	}
+	for _, line := range r.Budget.Lines {
+		switch {
+		case line.ID != id:
+		case field == "source":
+			return figure{"", words, 0, Text(f.lang, "source."+line.Source, nil)}, true
+		default:
+			return figure{"", bytes, line.Bytes, ""}, true
+		}
+	}
+	return f.absent(slices.Contains(BudgetLines, id))
+}
+
+// assumption: a constant that the estimate rests on ("cuda-context"), or where it comes from.
+func (f Figures) assumption(name string, r calc.Result) (figure, bool) {
+	id, field, _ := strings.Cut(name, ".")
+	if field != "" && field != "source" {
+		return figure{}, false
+	}
+	for _, a := range r.Assumptions {
+		switch {
+		case a.ID != id:
+		case field == "source":
+			return figure{"", words, 0, Text(f.lang, "source."+a.Source, nil)}, true
+		default:
+			return figure{"", bytes, a.Value, ""}, true
+		}
+	}
+	return f.absent(slices.Contains(calc.AssumptionIDs(), id))
+}
+
+// absent says that something known does not apply to this scene.
+func (f Figures) absent(known bool) (figure, bool) {
+	return figure{"", words, 0, Text(f.lang, "ledger.absent", nil)}, known
+}
+
+// BudgetLines are the ids of the lines between the figure on a card's box and what tensors can use.
+var BudgetLines = []string{gpu.LineBox, gpu.LineGiven, gpu.LineECC, gpu.LineDriver, gpu.LineSystem, gpu.LineContext, gpu.LineDesktop, gpu.LineFragmentation}
 
 func kindBytes(r calc.Result, kind string) int64 {
 	var sum int64

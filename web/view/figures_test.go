@@ -92,6 +92,14 @@ func TestFigureTexts(t *testing.T) {
 		{"peak.phase", "la rétropropagation", "the backward pass"},
 		{"peak.at", "la couche 10 (ReLU)", "layer 10 (ReLU)"},
 		{"optimizer", "Adam", "Adam"},
+		{"formula.weights", "538~981 paramètres × 4~octets", "538,981 parameters × 4_bytes"},
+		{"formula.kv_cache", "absent de ce cas", "absent from this case"},
+		{"source.weights", "PyTorch, torch.nn~: les paramètres et tampons de chaque module", "PyTorch, torch.nn: the parameters and buffers of each module"},
+		{"budget.box", "4~295~Mo", "4,295_MB"},
+		{"budget.ecc", "absent de ce cas", "absent from this case"},
+		{"budget.box.source", "catalogue des cartes", "card catalogue"},
+		{"assumption.cudnn-workspace", "0~o", "0_B"},
+		{"assumption.cudnn-workspace.source", "non simulé", "not simulated"},
 		{"slot.4.name", "2e moment", "second moment"},
 	} {
 		if got, ok := f.Text(c.ref); !ok || plain(got) != c.fr {
@@ -105,7 +113,7 @@ func TestFigureTexts(t *testing.T) {
 
 func TestUnknownFigures(t *testing.T) {
 	f := NewFigures(scene(t, Default()), content.French)
-	for _, ref := range []string{"", "nothing", "rule.nothing", "x8.nothing", "slot.5", "slot.x", "slot.1.x", "layer.99.values", "layer.0.x", "peak.x", "image.x", "batch.x", "saved.x", "card.x", "train.x", "phase.x", "tank.x", "verdict.x"} {
+	for _, ref := range []string{"", "nothing", "rule.nothing", "x8.nothing", "slot.5", "slot.x", "slot.1.x", "layer.99.values", "layer.0.x", "peak.x", "image.x", "batch.x", "saved.x", "card.x", "train.x", "phase.x", "tank.x", "verdict.x", "formula.x", "source.x", "budget.x", "budget.box.x", "assumption.x", "interval.x"} {
 		if got, ok := f.Text(ref); ok {
 			t.Errorf("%q is a figure: %q", ref, got)
 		}
