@@ -27,7 +27,9 @@ func set[T comparable](field *T, v T) bool {
 // changes lists what can be changed, one at a time.
 func (q *query) changes(n *network) []change {
 	var out []change
-	add := func(name, costs string, apply func(*query, *Request) bool) { out = append(out, change{name, costs, apply}) }
+	add := func(name, costs string, apply func(*query, *Request) bool) {
+		out = append(out, change{name, costs, apply})
+	}
 	add("batch="+strconv.FormatInt(q.Batch/2, 10), "smaller-batch", func(q *query, r *Request) bool {
 		r.Batch = q.Batch / 2
 		return r.Batch > 0

@@ -22,10 +22,11 @@ const (
 	WantAdvice   = "advice"
 	WantTimeline = "timeline"
 	WantLayers   = "layers"
+	WantBlocks   = "blocks"
 )
 
 // Wants lists them all.
-var Wants = []string{WantMaxBatch, WantAdvice, WantTimeline, WantLayers}
+var Wants = []string{WantMaxBatch, WantAdvice, WantTimeline, WantLayers, WantBlocks}
 
 // Precisions lists the values of Request.Precision.
 var Precisions = []string{"fp32", "fp64", "amp-fp16", "amp-bf16", "bf16", "fp16", "bf16-master"}
@@ -442,14 +443,10 @@ func (q *query) estimate(n *network) (Result, error) {
 	q.parts(&res, w, one, outside)
 	q.ruleOfThumb(&res, one)
 	if slices.Contains(q.Want, WantTimeline) {
-		for _, pt := range w.Timeline {
-			v := Point{At: "<optimizer>", Phase: PhaseStep, Live: pt.Live, Alloc: pt.Alloc, Free: pt.Free}
-			if pt.Step >= 0 {
-				v.At = p.At(pt.Step)
-				v.Phase = [...]string{PhaseForward, PhaseBackward}[pt.Phase]
-			}
-			res.Timeline = append(res.Timeline, v)
-		}
+		q.timeline(&res, w, p)
+	}
+	if slices.Contains(q.Want, WantBlocks) {
+		q.blocks(&res, w, p)
 	}
 	if slices.Contains(q.Want, WantLayers) {
 		for _, c := range p.Calls {
@@ -478,6 +475,48 @@ func (q *query) estimate(n *network) (Result, error) {
 		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})
 	}
 	return res, nil
+}
+
+func (q *query) timeline(res *Result, w *walk.Walk, p *torch.Program) {
+	for _, pt := range w.Timeline {
+		v := Point{At: "<optimizer>", Phase: PhaseStep, Live: pt.Live, Alloc: pt.Alloc, Free: pt.Free}
+		if pt.Step >= 0 {
+			v.At = p.At(pt.Step)
+			v.Phase = [...]string{PhaseForward, PhaseBackward}[pt.Phase]
+		}
+		res.Timeline = append(res.Timeline, v)
+	}
+	for _, l := range w.Lives {
+		res.Tensors = append(res.Tensors, Tensor{At: owner(p, l.Owner), Kind: kindParts[l.Kind].kind, Bytes: l.Bytes, Born: int(l.Born), Died: int(l.Died)})
+	}
+}
+
+// owner is the module path of the operation that made a storage.
+func owner(p *torch.Program, o walk.Owner) string {
+	if o.Step < 0 {
+		return "<optimizer>"
+	}
+	return p.At(o.Step)
+}
+
+// blocks is the allocator's map at the peak: the walk again, up to there.
+func (q *query) blocks(res *Result, w *walk.Walk, p *torch.Program) {
+	cfg := q.walkConfig()
+	cfg.Extra, cfg.Timeline, cfg.StopAfter = q.beside(p, q.Batch), false, w.PeakAllocs
+	a := cuda.New(q.allocator(0))
+	at := walk.Run(p, cfg, a)
+	for _, s := range a.Segments() {
+		seg := Segment{Bytes: s.Size, Small: s.Small}
+		for _, b := range s.Blocks {
+			v := Block{Bytes: b.Size}
+			if b.Live {
+				o := at.Owners[b.ID]
+				v.Requested, v.Kind, v.At = b.Requested, kindParts[o.Kind].kind, owner(p, o)
+			}
+			seg.Blocks = append(seg.Blocks, v)
+		}
+		res.Segments = append(res.Segments, seg)
+	}
 }
 
 func phases(p walk.Peaks) Phases { return Phases{p[walk.Forward], p[walk.Backward], p[walk.Step]} }

@@ -32,7 +32,7 @@ func randomRequest(rng *rand.Rand) Request {
 		Precision: pick(Precisions), ZeroGrad: pick([]string{"set_to_none", "zeros"}), ZeroGradAt: pick([]string{"start", "before-backward", "end"}),
 		PyTorch: pick([]string{"1.13", "2.0", "2.2", "2.11"}), Attention: pick([]string{"auto", "math", "flash", "efficient"}),
 		Checkpointing: Checkpointing{EveryBlock: *flag()}, Allocator: Allocator{ExpandableSegments: *flag()},
-		Device: Device{GPU: pick([]string{"tesla-t4", "rtx-3060", "gtx-1650"}), Desktop: *flag()}, Want: []string{WantTimeline, WantLayers},
+		Device: Device{GPU: pick([]string{"tesla-t4", "rtx-3060", "gtx-1650"}), Desktop: *flag()}, Want: []string{WantTimeline, WantLayers, WantBlocks},
 	}
 }
 
@@ -64,6 +64,45 @@ func TestPartsSumToThePeak(t *testing.T) {
 		}
 		if top != r.Peak.Live {
 			t.Errorf("%s: highest point of the timeline %d, peak.live %d", say, top, r.Peak.Live)
+		}
+		for _, i := range []int{0, len(r.Timeline) / 2, len(r.Timeline) - 1} {
+			var live int64
+			for _, x := range r.Tensors {
+				if x.Born < i && x.Died >= i {
+					live += x.Bytes
+				}
+			}
+			if live > r.Timeline[i].Live {
+				t.Errorf("%s: tensors alive at point %d sum to %d, live is %d", say, i, live, r.Timeline[i].Live)
+			}
+		}
+		var live, allocated int64
+		for _, s := range r.Segments {
+			var blocks int64
+			for _, b := range s.Blocks {
+				blocks += b.Bytes
+				if b.Kind != "" {
+					live += b.Requested
+					allocated += b.Bytes
+				}
+			}
+			if blocks != s.Bytes {
+				t.Errorf("%s: blocks sum to %d of a segment of %d", say, blocks, s.Bytes)
+			}
+		}
+		part := func(kind string) (n int64) {
+			for _, p := range r.Parts {
+				if p.Kind == kind {
+					n += p.Bytes
+				}
+			}
+			return n
+		}
+		if got, want := live, r.Peak.Live+part(PartWorkspace); got != want {
+			t.Errorf("%s: blocks hold %d requested bytes at the peak, live and workspace are %d", say, got, want)
+		}
+		if got, want := allocated-live, part(PartRounding); got != want {
+			t.Errorf("%s: blocks round by %d, the part is %d", say, got, want)
 		}
 		var saved int64
 		for _, l := range r.Layers {

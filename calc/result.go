@@ -19,7 +19,11 @@ type Result struct {
 	Peak     Peak     `json:"peak"`
 	Interval Interval `json:"interval"`
 	// Timeline is one point per operation of a steady iteration.
-	Timeline []Point    `json:"timeline,omitempty"`
+	Timeline []Point `json:"timeline,omitempty"`
+	// Tensors are the storages alive in that iteration, for the reader who looks into the timeline.
+	Tensors []Tensor `json:"-"`
+	// Segments are the allocator's at the peak, asked for with "blocks".
+	Segments []Segment  `json:"segments,omitempty"`
 	Layers   []LayerRow `json:"layers,omitempty"`
 	Budget   *Budget    `json:"budget,omitempty"`
 	// Fits says whether the allocator simulation succeeds within the card's capacity (what the training needs).
@@ -124,6 +128,30 @@ type Point struct {
 	Live  int64  `json:"live"`
 	Alloc int64  `json:"alloc"`
 	Free  int64  `json:"free"`
+}
+
+// Tensor is a storage of the timeline: Born and Died are indices of its points (Born -1: there before the
+// iteration; Died the number of points: there after it).
+type Tensor struct {
+	At, Kind   string
+	Bytes      int64
+	Born, Died int
+}
+
+// Segment is one cudaMalloc of the allocator, Blocks in address order.
+type Segment struct {
+	Bytes int64 `json:"bytes"`
+	// Small: the pool of requests up to 1 MiB.
+	Small  bool    `json:"small"`
+	Blocks []Block `json:"blocks"`
+}
+
+// Block is a piece of a segment. Free ones have no Kind. Requested is what the tensor asked for: the rest is rounding.
+type Block struct {
+	Bytes     int64  `json:"bytes"`
+	Requested int64  `json:"requested,omitzero"`
+	Kind      string `json:"kind,omitzero"`
+	At        string `json:"at,omitzero"`
 }
 
 // LayerRow is one call of a module.

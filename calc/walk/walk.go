@@ -3,6 +3,8 @@
 package walk
 
 import (
+	"slices"
+
 	"vrametre/calc/optim"
 	"vrametre/calc/torch"
 )
@@ -42,8 +44,10 @@ type Config struct {
 	Workspace int64
 	// Iterations to walk, at least 2: the second is the steady one.
 	Iterations int
-	// Timeline asks for the steady iteration's points.
+	// Timeline asks for the steady iteration's points and storages.
 	Timeline bool
+	// StopAfter ends the walk after that many allocations; 0: at the end.
+	StopAfter int
 }
 
 // Shard is ZeRO's partitioning over N cards (DeepSpeed's stages; FSDP is stage 3): optimizer state from stage 1,
@@ -97,11 +101,31 @@ type Walk struct {
 	// PeakPoint is the index of the peak in Timeline.
 	PeakPoint int
 	Timeline  []Point
-	State     int64
+	// Lives are the storages that were alive in the steady iteration, with Config.Timeline.
+	Lives []Life
+	// PeakAllocs is how many allocations had been made at the peak.
+	PeakAllocs int
+	// Owners says, by id, whose each storage was when the walk stopped early.
+	Owners []Owner
+	State  int64
 	// AllocatedAtPeak is the sink's Allocated at the peak, WorkspaceAtPeak what of it is cuBLAS's.
 	AllocatedAtPeak, WorkspaceAtPeak int64
 	// OutOfMemory: the sink was full, and the walk stopped there.
 	OutOfMemory bool
+}
+
+// Life is one storage: Timeline indices of its first and last operation (Born -1: there before the iteration;
+// Died len(Timeline): there after it).
+type Life struct {
+	Owner
+	Bytes      int64
+	Born, Died int32
+}
+
+// Owner says what a storage is for and which operation made it (-1: none of the model's).
+type Owner struct {
+	Kind torch.Kind
+	Step int32
 }
 
 type machine struct {
@@ -111,6 +135,10 @@ type machine struct {
 	w    *Walk
 
 	bytes  []int64 // by id
+	step   []int32 // by id, the operation that made it
+	life   []int32 // by id, its index in lives, -1
+	lives  []Life
+	allocs int
 	kind   []torch.Kind
 	freeID []int32
 	id     []int32 // of each slot in this pass
@@ -127,6 +155,8 @@ type machine struct {
 
 	out, loss, batch []int32
 
+	// stopped: nothing more reaches the sink.
+	stopped    bool
 	workspaces [2]bool // of the main and of autograd's thread
 }
 
@@ -169,10 +199,16 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 		cfg.Optimizer.Construct(m.params, m)
 	}
 	for it := range max(cfg.Iterations, 2) {
-		if m.w.OutOfMemory {
+		if m.stopped {
 			break
 		}
-		m.steady = it == 1
+		if m.steady = it == 1; m.steady && cfg.Timeline {
+			for id := range m.bytes {
+				if m.bytes[id] > 0 && !slices.Contains(m.freeID, int32(id)) {
+					m.born(int32(id))
+				}
+			}
+		}
 		m.peaks = Peaks{}
 		m.iteration(it == 0)
 		switch it {
@@ -180,7 +216,15 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 			m.w.First = m.peaks
 		case 1:
 			m.w.Steady = m.peaks
-			m.w.Timeline = m.points
+			m.w.Timeline, m.w.Lives = m.points, m.lives
+			for i := range m.lives {
+				if m.lives[i].Died == undead {
+					m.lives[i].Died = int32(len(m.points))
+				}
+			}
+			for i := range m.life {
+				m.life[i] = -1
+			}
 		}
 	}
 	return m.w
@@ -191,19 +235,28 @@ func (m *machine) alloc(bytes int64, k torch.Kind) int32 {
 	if n := len(m.freeID); n > 0 {
 		id = m.freeID[n-1]
 		m.freeID = m.freeID[:n-1]
-		m.bytes[id], m.kind[id] = bytes, k
+		m.bytes[id], m.kind[id], m.step[id] = bytes, k, m.at
 	} else {
 		id = int32(len(m.bytes))
 		m.bytes = append(m.bytes, bytes)
 		m.kind = append(m.kind, k)
+		m.step = append(m.step, m.at)
+		m.life = append(m.life, -1)
 	}
+	if m.steady && m.cfg.Timeline {
+		m.born(id)
+	}
+	m.allocs++
 	m.live += bytes
 	m.kinds[k] += bytes
-	if m.sink != nil && !m.w.OutOfMemory && !m.sink.Alloc(id, bytes) {
-		m.w.OutOfMemory = true
+	if m.sink != nil && !m.stopped && !m.sink.Alloc(id, bytes) {
+		m.w.OutOfMemory, m.stopped = true, true
 	}
 	if m.live > m.peaks[m.phase] {
 		m.peak()
+	}
+	if m.allocs == m.cfg.StopAfter {
+		m.stop()
 	}
 	if n := len(m.points); n > 0 && m.steady {
 		pt := &m.points[n-1]
@@ -213,10 +266,28 @@ func (m *machine) alloc(bytes int64, k torch.Kind) int32 {
 	return id
 }
 
+// undead marks a storage that has not died yet.
+const undead = -2
+
+// born opens a storage's life.
+func (m *machine) born(id int32) {
+	m.life[id] = int32(len(m.lives))
+	m.lives = append(m.lives, Life{Owner{m.kind[id], m.step[id]}, m.bytes[id], int32(len(m.points) - 1), undead})
+}
+
+// stop ends the walk, remembering whose each storage is.
+func (m *machine) stop() {
+	m.stopped = true
+	m.w.Owners = make([]Owner, len(m.bytes))
+	for i := range m.w.Owners {
+		m.w.Owners[i] = Owner{m.kind[i], m.step[i]}
+	}
+}
+
 func (m *machine) peak() {
 	m.peaks[m.phase] = m.live
 	if m.steady && m.live > m.w.Peak {
-		m.w.Peak, m.w.Kinds, m.w.Phase, m.w.At, m.w.PeakPoint = m.live, m.kinds, m.phase, m.at, len(m.points)-1
+		m.w.Peak, m.w.Kinds, m.w.Phase, m.w.At, m.w.PeakPoint, m.w.PeakAllocs = m.live, m.kinds, m.phase, m.at, len(m.points)-1, m.allocs
 		if m.sink != nil {
 			m.w.AllocatedAtPeak, m.w.WorkspaceAtPeak = m.sink.Allocated(), m.workspace()
 		}
@@ -240,9 +311,9 @@ func (m *machine) matmul(ph Phase) {
 	}
 	m.workspaces[ph] = true
 	id := int32(len(m.bytes))
-	m.bytes, m.kind = append(m.bytes, 0), append(m.kind, torch.KindWorkspace)
-	if !m.w.OutOfMemory && !m.sink.Alloc(id, m.cfg.Workspace) {
-		m.w.OutOfMemory = true
+	m.bytes, m.kind, m.step, m.life = append(m.bytes, 0), append(m.kind, torch.KindWorkspace), append(m.step, m.at), append(m.life, -1)
+	if !m.stopped && !m.sink.Alloc(id, m.cfg.Workspace) {
+		m.w.OutOfMemory, m.stopped = true, true
 	}
 }
 
@@ -254,7 +325,10 @@ func (m *machine) free(id int32) {
 	if n := len(m.points); n > 0 && m.steady {
 		m.points[n-1].Free += b
 	}
-	if m.sink != nil && !m.w.OutOfMemory {
+	if l := m.life[id]; l >= 0 {
+		m.lives[l].Died, m.life[id] = int32(len(m.points)-1), -1
+	}
+	if m.sink != nil && !m.stopped {
 		m.sink.Free(id)
 	}
 }
@@ -270,6 +344,9 @@ func (m *machine) setKind(id int32, k torch.Kind) {
 	m.kinds[m.kind[id]] -= m.bytes[id]
 	m.kind[id] = k
 	m.kinds[k] += m.bytes[id]
+	if l := m.life[id]; l >= 0 {
+		m.lives[l].Kind = k
+	}
 }
 
 func (m *machine) begin(ph Phase, step int32) {
