@@ -77,7 +77,7 @@ func (r regnet) build(b *nn.Builder, a *nn.Args) *Net {
 	trunk := nn.Ordered{}
 	for i, s := range r.stages() {
 		n := strconv.Itoa(i + 1)
-		any := nn.Ordered{Class: "AnyStage"}
+		blocks := nn.Ordered{Class: "AnyStage"}
 		for j := range s.depth {
 			stride := int64(1)
 			if j == 0 {
@@ -94,10 +94,10 @@ func (r regnet) build(b *nn.Builder, a *nn.Args) *Net {
 			if in != s.width || stride != 1 {
 				proj = cna(in, s.width, 1, stride, 1, "")
 			}
-			any.Children = append(any.Children, nn.Child{Name: "block" + n + "-" + strconv.Itoa(j), Spec: resBottleneck(proj, f)})
+			blocks.Children = append(blocks.Children, nn.Child{Name: "block" + n + "-" + strconv.Itoa(j), Spec: resBottleneck(proj, f)})
 			in = s.width
 		}
-		trunk.Children = append(trunk.Children, nn.Child{Name: "block" + n, Spec: any})
+		trunk.Children = append(trunk.Children, nn.Child{Name: "block" + n, Spec: blocks})
 	}
 	layers = append(layers, b.Add(root, "trunk_output", trunk), b.Add(root, "avgpool", nn.AdaptivePool{Dim: 2, Out: nn.N(1)}))
 	fc := b.Add(root, "fc", nn.Linear{In: in, Out: classes})
