@@ -71,7 +71,50 @@ func (s Softmax) build(b *Builder, l *Layer) {
 	})
 }
 
+// GLU is nn.GLU.
+type GLU struct{ Dim int }
+
+func (GLU) class() string { return "GLU" }
+func (s GLU) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.GLU(x[0], s.Dim) })
+}
+
+// RReLU is nn.RReLU: leaky_relu outside training.
+type RReLU struct{ InPlace bool }
+
+func (RReLU) class() string { return "RReLU" }
+func (s RReLU) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if b.Training {
+			return b.G.RReLU(x[0], s.InPlace)
+		}
+		return Activation{"LeakyReLU", s.InPlace}.Apply(b.G, x[0])
+	})
+}
+
+// Composed is an activation that F writes out in terms of others: Softsign or Tanhshrink.
+type Composed struct{ Type string }
+
+func (s Composed) class() string { return s.Type }
+func (s Composed) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if s.Type == "Softsign" {
+			return g.Div(x[0], g.AddScalar(g.Unary(maths["abs"], x[0], false)))
+		}
+		return g.Sub(x[0], Activation{Type: "Tanh"}.Apply(g, x[0]))
+	})
+}
+
 func init() {
+	register(func(a *Args) Spec { return GLU{int(a.Int("dim", -1))} }, "GLU")
+	register(func(a *Args) Spec {
+		a.Ignore("lower", "upper")
+		return RReLU{a.Bool("inplace", false)}
+	}, "RReLU")
+	for _, n := range []string{"Softsign", "Tanhshrink"} {
+		register(func(*Args) Spec { return Composed{n} }, n)
+	}
 	for name := range unaries {
 		register(func(a *Args) Spec {
 			a.Ignore("negative_slope", "alpha", "approximate", "beta", "threshold", "lambd", "min_val", "max_val", "min_value", "max_value", "value")

@@ -179,6 +179,28 @@ func (a *Args) Float(name string, def float64) float64 {
 	return def
 }
 
+// Floats is one positive number or a list of them; nil when absent.
+func (a *Args) Floats(name string) []float64 {
+	v, ok := a.get(name)
+	if !ok {
+		return nil
+	}
+	list, isList := v.([]any)
+	if !isList {
+		list = []any{v}
+	}
+	var out []float64
+	for _, e := range list {
+		f := NewArgs("", "", map[string]any{"f": e}).Float("f", 0)
+		if !(f > 0 && f <= 1e6) {
+			a.fail("argument-positive", name, v)
+			return nil
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // Probability is a number from 0 to 1.
 func (a *Args) Probability(name string, def float64) float64 {
 	p := a.Float(name, def)

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"slices"
 	"strconv"
 
 	"vrametre/calc/fault"
@@ -110,4 +111,140 @@ func init() {
 		a.Ignore("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "_weight", "_freeze")
 		return Embedding{a.Size("num_embeddings"), a.Size("embedding_dim")}
 	}, "Embedding")
+}
+
+// AlphaDropout is nn.AlphaDropout; Channels makes it FeatureAlphaDropout.
+type AlphaDropout struct {
+	P                 float64
+	Channels, InPlace bool
+}
+
+func (s AlphaDropout) class() string {
+	if s.Channels {
+		return "FeatureAlphaDropout"
+	}
+	return "AlphaDropout"
+}
+
+func (s AlphaDropout) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if !b.Training {
+			return x[0]
+		}
+		return b.G.AlphaDropout(x[0], s.P, s.Channels, s.InPlace)
+	})
+}
+
+// Bilinear is nn.Bilinear, on two inputs.
+type Bilinear struct {
+	In1, In2, Out int64
+	NoBias        bool
+}
+
+func (Bilinear) class() string { return "Bilinear" }
+func (s Bilinear) build(b *Builder, l *Layer) {
+	w := b.Param(l, s.Out, s.In1, s.In2)
+	bias := torch.None
+	if !s.NoBias {
+		bias = b.Param(l, s.Out)
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if len(x) != 2 {
+			b.G.Fail("function-inputs", "type", "Bilinear", "expected", 2, "given", len(x))
+		}
+		y := b.G.Bilinear(x[0], w, x[1])
+		if bias != torch.None {
+			y = b.G.AddBias(y, bias)
+		}
+		return y
+	})
+}
+
+// EmbeddingBag is nn.EmbeddingBag on a matrix of indices, one bag per row.
+type EmbeddingBag struct {
+	Num, Dim int64
+	Mode     string
+}
+
+func (EmbeddingBag) class() string { return "EmbeddingBag" }
+func (s EmbeddingBag) build(b *Builder, l *Layer) {
+	w := b.Param(l, s.Num, s.Dim)
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.EmbeddingBag(x[0], w, s.Mode) })
+}
+
+// Unflatten is nn.Unflatten.
+type Unflatten struct {
+	Dim  int
+	Size Ints
+}
+
+func (Unflatten) class() string { return "Unflatten" }
+func (s Unflatten) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		sh, d := b.G.Shape(x[0]), s.Dim
+		if d < 0 {
+			d += len(sh)
+		}
+		if d < 0 || d >= len(sh) {
+			b.G.Fail("shape-rank", "shape", torch.Shape(sh), "dim", s.Dim)
+		}
+		return b.G.View(x[0], slices.Concat(sh[:d], s.Size, sh[d+1:])...)
+	})
+}
+
+// CosineSimilarity is nn.CosineSimilarity, PairwiseDistance nn.PairwiseDistance, each on two inputs.
+type Similarity struct {
+	Dim      int
+	Distance bool
+}
+
+func (s Similarity) class() string {
+	if s.Distance {
+		return "PairwiseDistance"
+	}
+	return "CosineSimilarity"
+}
+
+func (s Similarity) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if len(x) != 2 {
+			g.Fail("function-inputs", "type", s.class(), "expected", 2, "given", len(x))
+		}
+		if s.Distance {
+			return g.Squeeze(g.Norm(g.AddScalar(g.Sub(x[0], x[1])), -1), -1)
+		}
+		var unit [2]torch.Tensor
+		var norm [2]torch.Tensor
+		for i := range norm {
+			norm[i] = g.Sum(g.Pow(x[i]), true, s.Dim)
+		}
+		for i := range norm {
+			norm[i] = g.Unary(maths["sqrt"], norm[i], true)
+		}
+		for i := range unit {
+			unit[i] = g.Div(x[i], norm[i])
+		}
+		return g.Sum(g.Mul(unit[0], unit[1]), false, s.Dim)
+	})
+}
+
+func init() {
+	for _, channels := range []bool{false, true} {
+		register(func(a *Args) Spec {
+			return AlphaDropout{a.Probability("p", 0.5), channels, a.Bool("inplace", false)}
+		}, AlphaDropout{Channels: channels}.class())
+	}
+	register(func(a *Args) Spec {
+		return Bilinear{a.Size("in1_features"), a.Size("in2_features"), a.Size("out_features"), !a.Bool("bias", true)}
+	}, "Bilinear")
+	register(func(a *Args) Spec {
+		a.Ignore("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "padding_idx", "include_last_offset")
+		return EmbeddingBag{a.Size("num_embeddings"), a.Size("embedding_dim"), a.String("mode", "mean", "sum", "mean", "max")}
+	}, "EmbeddingBag")
+	register(func(a *Args) Spec {
+		return Unflatten{int(a.Int("dim", 1)), a.Required("unflattened_size", -1)}
+	}, "Unflatten")
+	register(func(a *Args) Spec { a.Ignore("eps"); return Similarity{Dim: int(a.Int("dim", 1))} }, "CosineSimilarity")
+	register(func(a *Args) Spec { a.Ignore("p", "eps"); return Similarity{Distance: true} }, "PairwiseDistance")
 }

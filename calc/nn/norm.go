@@ -116,3 +116,37 @@ func init() {
 		return GroupNorm{Groups: a.Size("num_groups"), C: a.Size("num_channels"), NoAffine: !a.Bool("affine", true)}
 	}, "GroupNorm")
 }
+
+// RMSNorm is nn.RMSNorm.
+type RMSNorm struct {
+	Shape    []int64
+	NoAffine bool
+}
+
+func (RMSNorm) class() string { return "RMSNorm" }
+func (s RMSNorm) build(b *Builder, l *Layer) {
+	w := torch.None
+	if !s.NoAffine {
+		w = b.Param(l, s.Shape...)
+	}
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.RMSNorm(x[0], w, s.Shape) })
+}
+
+// LocalResponseNorm is nn.LocalResponseNorm.
+type LocalResponseNorm struct{ Size int64 }
+
+func (LocalResponseNorm) class() string { return "LocalResponseNorm" }
+func (s LocalResponseNorm) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.LocalResponseNorm(x[0], s.Size) })
+}
+
+func init() {
+	register(func(a *Args) Spec {
+		a.Ignore("eps")
+		return RMSNorm{a.Required("normalized_shape", 1), !a.Bool("elementwise_affine", true)}
+	}, "RMSNorm")
+	register(func(a *Args) Spec {
+		a.Ignore("alpha", "beta", "k")
+		return LocalResponseNorm{a.Size("size")}
+	}, "LocalResponseNorm")
+}

@@ -32,6 +32,11 @@ func (s Pool) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
 	if len(s.Stride) > 0 {
 		stride = s.Stride.expand(s.Dim, 1)
 	}
+	if s.Dim == 1 { // the 2-d kernels on one row
+		two := Pool{Dim: 2, Avg: s.Avg, Kernel: Ints{1, k[0]}, Stride: Ints{1, stride[0]}, Padding: Ints{0, s.Padding.expand(1, 0)[0]},
+			Dilation: Ints{1, s.Dilation.expand(1, 1)[0]}, Ceil: s.Ceil}
+		return g.Squeeze(two.Apply(g, g.Unsqueeze(x, -2)), -2)
+	}
 	out := g.Window(x, k, stride, s.Padding.expand(s.Dim, 0), s.Dilation.expand(s.Dim, 1), s.Ceil)
 	name := "max_pool"
 	if s.Avg {
@@ -83,11 +88,74 @@ func (s AdaptivePool) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
 		}
 		return g.Mean(x, true, dims...)
 	}
+	if s.Dim == 1 {
+		return g.Squeeze(AdaptivePool{Dim: 2, Max: s.Max, Out: Ints{1, o[0]}}.Apply(g, g.Unsqueeze(x, -2)), -2)
+	}
 	out := append(append([]int64{}, sh[:lead]...), o...)
 	return g.Pool("adaptive_pool", x, out, true, s.Max)
 }
 
+// LPPool is nn.LPPool1d or LPPool2d, as F.lp_pool2d writes it out.
+type LPPool struct {
+	Dim            int
+	Kernel, Stride Ints
+	Ceil           bool
+}
+
+func (s LPPool) class() string { return "LPPool" + strconv.Itoa(s.Dim) + "d" }
+func (s LPPool) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		y := Pool{Dim: s.Dim, Avg: true, Kernel: s.Kernel, Stride: s.Stride, Ceil: s.Ceil}.Apply(g, g.Pow(x[0]))
+		g.Keep(y)
+		sign := g.Unary(maths["sign"], y, false)
+		z := g.Mul(sign, ReLU(false).Apply(g, g.Unary(maths["abs"], y, false)))
+		return g.Pow(g.Scale(z))
+	})
+}
+
+// FractionalMaxPool2d is nn.FractionalMaxPool2d: like MaxPool2d, with a random sample of two numbers per map.
+type FractionalMaxPool2d struct {
+	Kernel, Out Ints
+	Ratio       []float64
+}
+
+func (FractionalMaxPool2d) class() string { return "FractionalMaxPool2d" }
+func (s FractionalMaxPool2d) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		sh := g.Shape(x[0])
+		if len(sh) != 4 {
+			g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 4)
+		}
+		out := []int64{sh[0], sh[1], sh[2], sh[3]}
+		for i := range 2 {
+			if len(s.Out) > 0 {
+				out[i+2] = s.Out.expand(2, 1)[i]
+			} else {
+				out[i+2] = int64(float64(sh[i+2]) * s.Ratio[min(i, len(s.Ratio)-1)])
+			}
+		}
+		g.Keep(g.Constant("rand", []int64{sh[0], sh[1], 2}, g.DType(x[0])))
+		return g.Pool("fractional_max_pool", x[0], out, true, true)
+	})
+}
+
 func init() {
+	for d := 1; d <= 2; d++ {
+		register(func(a *Args) Spec {
+			a.Ignore("norm_type")
+			return LPPool{d, a.Required("kernel_size", 1), a.Ints("stride", 1), a.Bool("ceil_mode", false)}
+		}, LPPool{Dim: d}.class())
+	}
+	register(func(a *Args) Spec {
+		a.Ignore("return_indices", "_random_samples")
+		s := FractionalMaxPool2d{Kernel: a.Required("kernel_size", 1), Out: a.Ints("output_size", 1), Ratio: a.Floats("output_ratio")}
+		if len(s.Out) == 0 && len(s.Ratio) == 0 {
+			a.fail("argument-missing", "output_size", nil)
+		}
+		return s
+	}, "FractionalMaxPool2d")
 	for d := 1; d <= 3; d++ {
 		for _, avg := range []bool{false, true} {
 			register(func(a *Args) Spec {

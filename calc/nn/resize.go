@@ -135,20 +135,7 @@ func init() {
 	}
 	upsample := func(a *Args) Spec {
 		a.Ignore("align_corners", "recompute_scale_factor", "antialias")
-		s := Upsample{Size: a.Ints("size", 1), Mode: a.String("mode", "nearest")}
-		if v, ok := a.get("scale_factor"); ok {
-			list, isList := v.([]any)
-			if !isList {
-				list = []any{v}
-			}
-			for _, e := range list {
-				f := NewArgs("", "", map[string]any{"f": e}).Float("f", 0)
-				if !(f > 0 && f <= 1e6) {
-					a.fail("argument-positive", "scale_factor", v)
-				}
-				s.Scale = append(s.Scale, f)
-			}
-		}
+		s := Upsample{Size: a.Ints("size", 1), Mode: a.String("mode", "nearest"), Scale: a.Floats("scale_factor")}
 		if len(s.Size) == 0 && len(s.Scale) == 0 {
 			a.fail("argument-missing", "scale_factor", nil)
 		}
@@ -157,4 +144,75 @@ func init() {
 	register(upsample, "Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d")
 	register(func(a *Args) Spec { return PixelShuffle{Factor: a.Size("upscale_factor")} }, "PixelShuffle")
 	register(func(a *Args) Spec { return PixelShuffle{Factor: a.Size("downscale_factor"), Unshuffle: true} }, "PixelUnshuffle")
+}
+
+// Unfold is nn.Unfold (im2col), Fold nn.Fold: nothing is kept.
+type Unfold struct {
+	// Out is the map that Fold gives; nil for Unfold.
+	Out                               Ints
+	Kernel, Stride, Padding, Dilation Ints
+}
+
+func (s Unfold) class() string {
+	if s.Out != nil {
+		return "Fold"
+	}
+	return "Unfold"
+}
+
+func (s Unfold) build(b *Builder, l *Layer) {
+	g := b.G
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		sh := g.Shape(x[0])
+		k := s.Kernel.expand(2, 1)
+		blocks := func(m []int64) int64 {
+			n := int64(1)
+			for i, stride := range s.Stride.expand(2, 1) {
+				span := m[i] + 2*s.Padding.expand(2, 0)[i] - s.Dilation.expand(2, 1)[i]*(k[i]-1) - 1
+				if span < 0 {
+					g.Fail("pool-kernel", "shape", torch.Shape(sh), "kernel", torch.Shape(k))
+				}
+				n *= span/stride + 1
+			}
+			return n
+		}
+		if s.Out == nil {
+			if len(sh) != 4 {
+				g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 4)
+			}
+			return g.Resize("im2col", x[0], []int64{sh[0], sh[1] * k[0] * k[1], blocks(sh[2:])}, false)
+		}
+		out := s.Out.expand(2, 1)
+		if len(sh) != 3 || sh[1]%(k[0]*k[1]) != 0 || sh[2] != blocks(out) {
+			g.Fail("fold-shape", "shape", torch.Shape(sh), "output_size", torch.Shape(out), "kernel", torch.Shape(k))
+		}
+		return g.Resize("col2im", x[0], []int64{sh[0], sh[1] / (k[0] * k[1]), out[0], out[1]}, false)
+	})
+}
+
+// ChannelShuffle is nn.ChannelShuffle: one copy.
+type ChannelShuffle struct{ Groups int64 }
+
+func (ChannelShuffle) class() string { return "ChannelShuffle" }
+func (s ChannelShuffle) build(b *Builder, l *Layer) {
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		sh := b.G.Shape(x[0])
+		if len(sh) < 3 || sh[1]%s.Groups != 0 {
+			b.G.Fail("shuffle-factor", "shape", torch.Shape(sh), "factor", s.Groups)
+		}
+		return b.G.Resize("channel_shuffle", x[0], sh, false)
+	})
+}
+
+func init() {
+	unfold := func(a *Args) Unfold {
+		return Unfold{Kernel: a.Required("kernel_size", 1), Stride: a.Ints("stride", 1), Padding: a.Ints("padding", 0), Dilation: a.Ints("dilation", 1)}
+	}
+	register(func(a *Args) Spec { return unfold(a) }, "Unfold")
+	register(func(a *Args) Spec {
+		s := unfold(a)
+		s.Out = a.Required("output_size", 1)
+		return s
+	}, "Fold")
+	register(func(a *Args) Spec { return ChannelShuffle{a.Size("groups")} }, "ChannelShuffle")
 }

@@ -97,6 +97,16 @@ func (g *Graph) add2(name string, a, b Tensor, inplace bool) Tensor {
 // AddScalar is x + c: a copy, the gradient passes through.
 func (g *Graph) AddScalar(x Tensor) Tensor { return g.passUnary("add", x) }
 
+// AddInPlaceScalar is x += c.
+func (g *Graph) AddInPlaceScalar(x Tensor) Tensor {
+	t := g.t[x]
+	return g.viewOp("add_", x, t.shape, t.stride, func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		b.set(0, b.alias(v, l.shape, l.stride))
+	})
+}
+
 func (g *Graph) passUnary(name string, x Tensor) Tensor {
 	t := g.t[x]
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
@@ -368,5 +378,98 @@ func (g *Graph) Sub(a, b Tensor) Tensor {
 		if b.need(0) {
 			b.set(0, b.alias(v, l.shape, l.stride))
 		}
+	}})
+}
+
+// GLU halves dimension d: one half times the sigmoid of the other. It keeps its input.
+func (g *Graph) GLU(x Tensor, d int) Tensor {
+	t := g.t[x]
+	sh := g.shapeOf(t.shape...)
+	d = dims(g, d, len(sh))
+	if sh[d]%2 != 0 {
+		g.Fail("glu-odd", "shape", Shape(sh), "dim", d)
+	}
+	sh[d] /= 2
+	return g.record(op{name: "glu", in: g.list(x), out: g.fresh(sh, nil, t.dtype), saved: g.list(x), back: func(b *backward) { b.set(0, b.like2(0)) }})
+}
+
+// RReLU in training draws a slope per element, which it keeps beside its input.
+func (g *Graph) RReLU(x Tensor, inplace bool) Tensor {
+	t := g.t[x]
+	noise := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	g.record(op{name: "empty_like", out: noise})
+	y := g.alias(x, t.shape, t.stride)
+	saved := g.list(y, noise)
+	if !inplace {
+		y = g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+		saved = g.list(x, noise)
+	}
+	return g.record(op{name: "rrelu_with_noise", in: g.list(x, noise), out: y, saved: saved, back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}})
+}
+
+// AlphaDropout keeps the noise that multiplies x; the noise added is made of it. Whole channels at once if channels is set
+// (aten/src/ATen/native/Dropout.cpp, _dropout_impl).
+func (g *Graph) AlphaDropout(x Tensor, p float64, channels, inplace bool) Tensor {
+	if p == 0 || g.noGrad {
+		return x
+	}
+	t := g.t[x]
+	shape := g.shapeOf(t.shape...)
+	if channels {
+		if len(shape) < 2 {
+			g.Fail("shape-rank", "shape", Shape(shape), "dim", 1)
+		}
+		for i := range shape[2:] {
+			shape[i+2] = 1
+		}
+	}
+	noise := g.Constant("bernoulli_", shape, t.dtype)
+	shift := g.AddScalar(noise)
+	name, out := "mul", None
+	if inplace {
+		name, out = "mul_", g.alias(x, t.shape, t.stride)
+	} else {
+		out = g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
+	}
+	y := g.record(op{name: name, in: g.list(x, noise), out: out, saved: g.list(noise), back: func(b *backward) {
+		b.set(0, b.like(0, b.layout(b.gout(0))))
+	}})
+	if inplace {
+		return g.AddInPlace(y, shift)
+	}
+	return g.Add(y, shift)
+}
+
+// Max is x.max(d): the values, with the indices kept for the gradient, which is scattered into zeros.
+func (g *Graph) Max(x Tensor, d int, keep bool) Tensor {
+	t := g.t[x]
+	d = dims(g, d, len(t.shape))
+	sh := slices.Delete(slices.Clone(t.shape), d, d+1)
+	if keep {
+		sh = slices.Insert(sh, d, 1)
+	}
+	y := g.fresh(sh, nil, t.dtype)
+	i := g.fresh(sh, nil, Int64)
+	return g.record(op{name: "max", in: g.list(x), out: y, nOut: 2, saved: g.list(i), back: zerosBack})
+}
+
+// Where is torch.where(c, a, b), keeping the condition.
+func (g *Graph) Where(c, a, b Tensor) Tensor {
+	x, y := g.t[a], g.t[b]
+	shape := g.broadcast(g.broadcast(x.shape, y.shape), g.t[c].shape)
+	out := g.fresh(shape, g.likeStrides(shape, g.t[c].view, x.view, y.view), promote(x.dtype, y.dtype))
+	return g.record(op{name: "where", in: g.list(c, a, b), out: out, saved: g.list(c), back: func(b *backward) {
+		v := b.gout(0)
+		l := b.layout(v)
+		zero := b.alloc(nil, nil, b.c.gts[v].dtype)
+		for i := 1; i <= 2; i++ {
+			if b.need(i) {
+				b.step()
+				b.set(i, b.alloc(l.shape, nil, b.c.gts[v].dtype))
+			}
+		}
+		b.free(zero)
 	}})
 }

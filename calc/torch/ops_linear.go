@@ -1,5 +1,7 @@
 package torch
 
+import "slices"
+
 // Matrix products. The order of allocations in each backward is that of the
 // generated code (tools/autograd/derivatives.yaml) as measured.
 
@@ -24,10 +26,15 @@ func (g *Graph) Linear(x, w, bias Tensor) Tensor {
 	m := g.Reshape(x, numel(t.shape)/max(in, 1), in)
 	y := g.View(g.addmm(m, w, fused), sh...)
 	g.Alive(x)
-	switch {
-	case bias == fused:
-		return y
-	case g.Rules.LinearAddCopies:
+	if bias != fused {
+		y = g.AddBias(y, bias)
+	}
+	return y
+}
+
+// AddBias is output.add_(bias), as aten's composites write it.
+func (g *Graph) AddBias(y, bias Tensor) Tensor {
+	if g.Rules.LinearAddCopies {
 		return g.Add(y, bias)
 	}
 	return g.AddInPlace(y, bias)
@@ -148,7 +155,7 @@ func (g *Graph) Embedding(x, w Tensor) Tensor {
 	}
 	o := op{name: "embedding", in: g.list(w, x), out: g.fresh(sh, nil, g.t[w].dtype), back: func(b *backward) { b.set(0, b.like2(0)) }}
 	if g.wants(w) {
-		o.saved = g.list(x)
+		o.saved = g.list(w, x)
 	}
 	return g.record(o)
 }
@@ -193,4 +200,47 @@ func (g *Graph) Linear4bit(x, w, bias Tensor) Tensor {
 		y = g.Add(y, bias)
 	}
 	return y
+}
+
+// Bilinear is F.bilinear without its bias: one fused product of three operands (aten::_trilinear), all kept.
+func (g *Graph) Bilinear(x, w, y Tensor) Tensor {
+	a, b := g.t[x], g.t[y]
+	n := len(a.shape)
+	if n == 0 || len(b.shape) != n || a.shape[n-1] != g.t[w].shape[1] || b.shape[n-1] != g.t[w].shape[2] || !slices.Equal(a.shape[:n-1], b.shape[:n-1]) {
+		g.Fail("shape-matmul", "a", Shape(a.shape), "b", Shape(b.shape))
+	}
+	sh := g.shapeOf(a.shape...)
+	sh[n-1] = g.t[w].shape[0]
+	x, y = g.Reshape(x, -1, a.shape[n-1]), g.Reshape(y, -1, b.shape[n-1])
+	out := g.fresh(g.shapeOf(g.t[x].shape[0], sh[n-1]), nil, a.dtype)
+	g.record(op{name: "_trilinear", in: g.list(x, w, y), out: out, saved: g.list(x, w, y), back: func(b *backward) {
+		for i := range 3 {
+			if b.need(i) {
+				b.step()
+				b.set(i, b.like2(i))
+			}
+		}
+	}})
+	return g.View(out, sh...)
+}
+
+// EmbeddingBag sums, averages or takes the maximum of each sample's rows of w. It keeps the indices and where each bag
+// starts, which bag each index is in (one value more than indices on the CPU), the bags' sizes and what the maximum took.
+func (g *Graph) EmbeddingBag(x, w Tensor, mode string) Tensor {
+	t := g.t[x]
+	if len(t.shape) != 2 || t.dtype.Floating() {
+		g.Fail("embedding-dtype", "dtype", t.dtype.String())
+	}
+	bags, n, dim := t.shape[0], numel(t.shape), g.t[w].shape[1]
+	offsets := g.Constant("arange", []int64{bags}, Int64)
+	x = g.Reshape(x, -1)
+	y := g.fresh(g.shapeOf(bags, dim), nil, g.t[w].dtype)
+	which := g.add(tensor{view: view{g.shapeOf(n), g.shapeOf(1)}, dtype: Int64, leaf: -1, owner: true, store: g.newStorage(8*(n+1), KindTemporaries)})
+	size := g.fresh(g.shapeOf(bags), nil, Int64)
+	took := g.shapeOf(bags)
+	if mode == "max" {
+		took = g.shapeOf(bags, dim)
+	}
+	m := g.fresh(took, nil, Int64)
+	return g.record(op{name: "_embedding_bag", in: g.list(w, x, offsets), out: y, nOut: 4, saved: g.list(x, offsets, which, size, m), back: func(b *backward) { b.set(0, b.like2(0)) }})
 }

@@ -1,5 +1,7 @@
 package torch
 
+import "slices"
+
 // norm is a normalisation by rows of saved statistics: aten's native_batch_norm, native_layer_norm, native_group_norm.
 // It keeps its input and two statistics (float32 for half inputs); the backward gives input, weight and bias.
 // With stride nil the kernel wants a contiguous input: it copies another for itself, and its results are contiguous.
@@ -73,6 +75,9 @@ func (g *Graph) LayerNorm(x, w, bias Tensor, normalised []int64) Tensor {
 			stats[i] = t.shape[i]
 		}
 	}
+	if bias != None { // the weight's and the bias's are kept alike
+		return g.norm("native_layer_norm", x, w, bias, stats, nil, bias)
+	}
 	return g.norm("native_layer_norm", x, w, bias, stats, nil)
 }
 
@@ -120,4 +125,77 @@ func (g *Graph) repeat(x Tensor, n int64) Tensor {
 	return g.record(op{name: "repeat", in: g.list(x), out: g.fresh([]int64{n * c}, nil, g.t[x].dtype), back: func(b *backward) {
 		b.set(0, b.like2(0))
 	}})
+}
+
+// RMSNorm over the last dimensions normalised. Since 2.9 CUDA has a fused kernel that keeps its input and one statistic per
+// row (pytorch PR 153666); before, and where the weight has another type than the input, it is written out in float32
+// (aten/src/ATen/native/layer_norm.cpp, rms_norm).
+func (g *Graph) RMSNorm(x, w Tensor, normalised []int64) Tensor {
+	t := g.t[x]
+	n := len(t.shape) - len(normalised)
+	if n < 0 || !sameShape(t.shape[n:], normalised) {
+		g.Fail("layernorm-shape", "shape", Shape(t.shape), "normalized_shape", Shape(normalised))
+	}
+	if g.Rules.FusedRMSNorm && (w == None || g.t[w].dtype == t.dtype) {
+		stats := g.shapeOf(t.shape...)
+		for i := n; i < len(stats); i++ {
+			stats[i] = 1
+		}
+		sd := t.dtype
+		if sd.Half() {
+			sd = Float32
+		}
+		y := g.fresh(t.shape, nil, t.dtype)
+		rstd := g.fresh(stats, nil, sd)
+		saved := []Tensor{x, rstd}
+		if w != None {
+			saved = append(saved, w)
+		}
+		return g.record(op{name: "_fused_rms_norm", in: g.list(x, w), out: y, nOut: 2, saved: g.list(saved...), back: func(b *backward) {
+			for i := range 2 {
+				if b.need(i) {
+					b.set(i, b.like2(i))
+				}
+			}
+		}})
+	}
+	dims := make([]int, len(normalised))
+	for i := range dims {
+		dims[i] = -1 - i
+	}
+	up := x
+	if t.dtype.Half() {
+		up = g.To(x, Float32)
+	}
+	r := g.Unary(&Unary{Name: "rsqrt", SavesOutput: true, Temps: 2}, g.AddInPlaceScalar(g.Mean(g.Pow(up), true, dims...)), false)
+	y := g.To(g.Mul(up, r), t.dtype)
+	g.Alive(up)
+	if w != None {
+		y = g.Mul(y, w)
+	}
+	return g.To(y, t.dtype)
+}
+
+// LocalResponseNorm divides x by the average of its squares over size neighbouring channels (F.local_response_norm).
+func (g *Graph) LocalResponseNorm(x Tensor, size int64) Tensor {
+	t := g.t[x]
+	n := len(t.shape)
+	if n < 3 {
+		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 2)
+	}
+	d := g.Unsqueeze(g.Mul(x, x), 1)
+	s := g.shapeOf(t.shape...)
+	if n > 3 {
+		s = g.shapeOf(s[0], s[1], s[2], numel(s[3:]))
+		d = g.View(d, s[0], 1, s[1], s[2], s[3])
+	}
+	s = slices.Insert(slices.Clone(s), 1, 1)
+	padded := slices.Clone(s)
+	padded[2] += size - 1
+	d = g.Pool("avg_pool", g.Resize("pad", d, padded, false), s, true, false)
+	d = g.Squeeze(d, 1)
+	if n > 3 {
+		d = g.View(d, t.shape...)
+	}
+	return g.Div(x, g.Pow(g.AddScalar(g.Scale(d))))
 }

@@ -23,6 +23,8 @@ type Rules struct {
 	KernelCopies bool
 	// SoftmaxSavesInput: softmax and log_softmax kept their input beside their result before 1.11 (pytorch PR 66018).
 	SoftmaxSavesInput bool
+	// FusedRMSNorm: CUDA's own rms_norm kernel, since 2.9 (pytorch PR 153666).
+	FusedRMSNorm bool
 	// AccumulateInPlace: the engine adds a second gradient into the first when it holds the
 	// only reference (input_buffer.cpp, can_accumulate_inplace).
 	AccumulateInPlace bool
