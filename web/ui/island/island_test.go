@@ -1,0 +1,185 @@
+package island
+
+import (
+	"strings"
+	"testing"
+
+	"vrametre/content"
+	"vrametre/web/ui/markup"
+	"vrametre/web/view"
+)
+
+func scene(t *testing.T, s view.State) view.Scene {
+	t.Helper()
+	computed, err := view.Compute(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return computed
+}
+
+var states = []view.State{
+	view.Default(),
+	view.Default().With(view.ScrubBatch, 1024).With(view.ScrubSide, 512),
+	view.Default().With(view.ScrubBatch, 1).WithOptimizer("sgd").WithGPU("a100-80"),
+}
+
+func walk(n markup.Node, visit func(markup.Node)) {
+	visit(n)
+	for _, kid := range n.Kids {
+		walk(kid, visit)
+	}
+}
+
+// shape writes the elements of a tree without what may change.
+func shape(n markup.Node) string {
+	var b strings.Builder
+	walk(n, func(n markup.Node) {
+		b.WriteString(n.Tag + "#" + n.Get("id") + "." + n.Get("class") + "(" + n.Get("data-control") + n.Get("data-v") + ")")
+	})
+	return b.String()
+}
+
+// go-app has no keys: an element that came and went would shift those after it.
+func TestElementsNeverChange(t *testing.T) {
+	for _, name := range Names {
+		want := ""
+		for _, state := range states {
+			f := view.NewFigures(scene(t, state), content.French)
+			for _, v := range []View{{Figures: f}, {Figures: f, CanUndo: true, Said: "toolbar.copied"}} {
+				got := shape(Tree(name, v))
+				if want == "" {
+					want = got
+				}
+				if got != want {
+					t.Errorf("%s at %+v: other elements\n%s\n%s", name, state, got, want)
+				}
+			}
+		}
+	}
+}
+
+// go-app drops attributes with an empty value, and content attributes of style
+// are refused by a strict content security policy.
+func TestAttributesSurvive(t *testing.T) {
+	for _, lang := range content.Langs {
+		f := view.NewFigures(scene(t, view.Default()), lang)
+		for _, name := range Names {
+			walk(Tree(name, View{Figures: f}), func(n markup.Node) {
+				for _, a := range n.Attrs {
+					switch {
+					case a.Value == "" && !markup.Boolean(a.Name):
+						t.Errorf("%s: <%s %s> is empty", name, n.Tag, a.Name)
+					case a.Name == "style" || strings.HasPrefix(a.Name, "on"):
+						t.Errorf("%s: <%s> has %s", name, n.Tag, a.Name)
+					case strings.TrimSpace(a.Value) != a.Value:
+						t.Errorf("%s: <%s %s=%q>: go-app trims it", name, n.Tag, a.Name, a.Value)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Every figure and every word that an island names exists.
+func TestReferencesResolve(t *testing.T) {
+	for _, lang := range content.Langs {
+		for _, state := range states {
+			f := view.NewFigures(scene(t, state), lang)
+			for _, name := range Names {
+				walk(Tree(name, View{Figures: f}), func(n markup.Node) {
+					if ref := n.Get("data-v"); ref != "" {
+						if text, ok := f.Text(ref); !ok || text == "" {
+							t.Errorf("%s: no figure %q", name, ref)
+						}
+					}
+					if ref := n.Get("data-share"); ref != "" {
+						if _, ok := f.Share(ref); !ok {
+							t.Errorf("%s: no length %q", name, ref)
+						}
+					}
+					for _, text := range append([]string{n.Text}, n.Get("aria-label"), n.Get("aria-valuetext")) {
+						if strings.Contains(text, "{") || looksLikeKey(text) {
+							t.Errorf("%s: %q is no text", name, text)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func looksLikeKey(s string) bool {
+	head, _, dotted := strings.Cut(s, ".")
+	return dotted && !strings.Contains(s, " ") && head != "" && strings.ToLower(head) == head && !strings.ContainsAny(head, "0123456789")
+}
+
+func TestSettingsShowTheState(t *testing.T) {
+	state := view.Default().With(view.ScrubBatch, 77).WithOptimizer("sgd-momentum").WithGPU("tesla-t4")
+	f := view.NewFigures(scene(t, state), content.English)
+	values := map[string][]string{}
+	walk(Tree(Settings, View{Figures: f}), func(n markup.Node) {
+		switch n.Tag {
+		case "input":
+			values[n.Get("data-control")] = append(values[n.Get("data-control")], n.Get("value"))
+		case "select":
+			for _, option := range n.Kids {
+				for _, a := range option.Attrs {
+					if a.Name == "selected" {
+						values[n.Get("data-control")] = append(values[n.Get("data-control")], option.Get("value"))
+					}
+				}
+			}
+		}
+	})
+	for control, want := range map[string]string{"batch": "77,77", "side": "128,128", "values": "3,3", "buffers": "36,36", "optimizer": "sgd-momentum", "gpu": "tesla-t4"} {
+		if got := strings.Join(values[control], ","); got != want {
+			t.Errorf("%s shows %q, want %q", control, got, want)
+		}
+	}
+}
+
+// The table's rows are the chart's bars: they sum to the totals beside them.
+func TestWhereSums(t *testing.T) {
+	for _, state := range states {
+		s := scene(t, state)
+		var rule, simulated int64
+		for _, row := range view.NewFigures(s, content.English).Where() {
+			rule, simulated = rule+row.Rule, simulated+row.Simulated
+		}
+		if simulated != s.Now.Peak.Device {
+			t.Errorf("%+v: parts sum to %d, the peak is %d", state, simulated, s.Now.Peak.Device)
+		}
+		html := HTML(Where, View{Figures: view.NewFigures(s, content.English)}, map[string]string{Where: "<svg></svg>"})
+		for _, want := range []string{view.Bytes(content.English, rule) + "</td>", view.Bytes(content.English, simulated) + "</td>", "<svg></svg></div><table>"} {
+			if !strings.Contains(html, want) {
+				t.Errorf("%+v: no %q in %s", state, want, html)
+			}
+		}
+	}
+}
+
+func TestToolbar(t *testing.T) {
+	disabled := func(v View) string {
+		var names []string
+		walk(Tree(Toolbar, v), func(n markup.Node) {
+			for _, a := range n.Attrs {
+				if a.Name == "disabled" {
+					names = append(names, n.Get("data-action"))
+				}
+			}
+		})
+		return strings.Join(names, " ")
+	}
+	untouched := view.NewFigures(scene(t, view.Default()), content.French)
+	if got := disabled(View{Figures: untouched}); got != "undo reset" {
+		t.Errorf("untouched page: disabled %q", got)
+	}
+	if got := disabled(View{Figures: untouched, CanUndo: true}); got != "reset" {
+		t.Errorf("changed back: disabled %q", got)
+	}
+	changed := view.NewFigures(scene(t, states[1]), content.French)
+	if got := disabled(View{Figures: changed, CanUndo: true}); got != "" {
+		t.Errorf("changed page: disabled %q", got)
+	}
+}

@@ -1,0 +1,88 @@
+package ui
+
+import (
+	"slices"
+	"time"
+
+	"vrametre/web/ui/island"
+	"vrametre/web/view"
+)
+
+// pause is how long a control must rest before its next move is a change of
+// its own, to be undone apart.
+const pause = 800 * time.Millisecond
+
+// pastLength bounds the changes that can be undone.
+const pastLength = 100
+
+// Session is what the reader has chosen, and how it came to be.
+type Session struct {
+	state view.State
+	past  []view.State
+	// last says which control moved last, and when.
+	last   string
+	lastAt time.Time
+}
+
+// NewSession starts from a state.
+func NewSession(state view.State) *Session { return &Session{state: state} }
+
+// State is what is chosen now.
+func (s *Session) State() view.State { return s.state }
+
+// CanUndo says whether there is a change to undo.
+func (s *Session) CanUndo() bool { return len(s.past) > 0 }
+
+// Change sets the state on behalf of a control. The moves of one gesture are
+// one change. It reports whether anything is different.
+func (s *Session) Change(control string, state view.State, at time.Time) bool {
+	if state == s.state {
+		return false
+	}
+	if control != s.last || at.Sub(s.lastAt) > pause {
+		s.past = append(s.past, s.state)
+		if len(s.past) > pastLength {
+			s.past = slices.Delete(s.past, 0, 1)
+		}
+	}
+	s.last, s.lastAt = control, at
+	s.state = state
+	return true
+}
+
+// Undo goes back to the state before the last change.
+func (s *Session) Undo() bool {
+	if len(s.past) == 0 {
+		return false
+	}
+	s.state = s.past[len(s.past)-1]
+	s.past = s.past[:len(s.past)-1]
+	s.last = ""
+	return true
+}
+
+// Set sets a control to the value an input gives; what is no value of this
+// control changes nothing.
+func Set(state view.State, control, value string) view.State {
+	switch control {
+	case island.ControlOptimizer:
+		return state.WithOptimizer(value)
+	case island.ControlGPU:
+		return state.WithGPU(value)
+	}
+	if n, ok := parseInt(value); ok {
+		return state.With(control, n)
+	}
+	return state
+}
+
+// Value is a control's value as its input holds it.
+func Value(state view.State, control string) string {
+	switch control {
+	case island.ControlOptimizer:
+		return state.Optimizer
+	case island.ControlGPU:
+		return state.GPU
+	}
+	return formatInt(state.Value(control))
+}
