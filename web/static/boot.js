@@ -1,0 +1,93 @@
+// Wakes the page: the Go program in WebAssembly takes over the islands of the
+// static document. Whatever fails here, the document stays as it is.
+import "go-runtime"; // defines Go
+import { load } from "./engine.js";
+import { banner } from "./banner.js";
+import { figures } from "./figures.js";
+import { register } from "./register.js";
+
+const root = new URL(".", document.currentScript.src);
+
+// estimate(request) answers as soon as the engine is there. The engine speaks
+// JSON; an error keeps its code and the place it names.
+let arrived, missing;
+const engine = new Promise((resolve, reject) => ([arrived, missing] = [resolve, reject]));
+engine.catch(() => {});
+window.vrametre = {
+  async estimate(request = {}) {
+    const answer = JSON.parse((await engine).estimate(JSON.stringify(request)));
+    if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
+    return answer.result;
+  },
+};
+window.addEventListener("vrametre:engine", (event) => arrived(event.detail));
+
+// Storage that is blocked throws at every touch, and the program touches it at
+// its start: memory stands in.
+for (const name of ["localStorage", "sessionStorage"]) {
+  try {
+    window[name].getItem("");
+  } catch {
+    const kept = new Map();
+    Object.defineProperty(window, name, {
+      value: {
+        get length() {
+          return kept.size;
+        },
+        key: (i) => [...kept.keys()][i] ?? null,
+        getItem: (key) => kept.get(`${key}`) ?? null,
+        setItem: (key, value) => void kept.set(`${key}`, `${value}`),
+        removeItem: (key) => void kept.delete(`${key}`),
+        clear: () => kept.clear(),
+      },
+    });
+  }
+}
+
+// go-app scrolls to the section of the address once more when it starts,
+// wherever the reader is by then.
+const section = document.getElementById(decoded(location.hash.slice(1)));
+if (section) {
+  section.scrollIntoView = () => {};
+  window.addEventListener("vrametre:ready", () => setTimeout(() => delete section.scrollIntoView, 100), { once: true });
+}
+
+const environment = {
+  GOAPP_VERSION: VERSION,
+  GOAPP_STATIC_RESOURCES_URL: root.href.replace(/\/$/, ""),
+  GOAPP_ROOT_PREFIX: decoded(location.pathname), // the one route, in any folder
+  GOAPP_INTERNAL_URLS: "[]",
+};
+window.goappGetenv = (name) => environment[name];
+
+function decoded(path) {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+async function wake() {
+  const { body } = document;
+  body.dataset.engine = "loading";
+  try {
+    const go = new Go();
+    const instance = await load(root, go.importObject, (share) => body.style.setProperty("--loaded", share));
+    body.dataset.engine = "running";
+    // Resolves when the program ends, which it never does unless it panics.
+    await go.run(instance);
+    throw new Error("the program has ended");
+  } catch (failure) {
+    const ran = body.dataset.engine === "running";
+    body.dataset.engine = "failed";
+    missing(Object.assign(new Error(`the engine is not running: ${failure.message}`), { code: "engine-unavailable" }));
+    banner(ran ? "crashed" : "static", ran ? { reload: () => location.reload() } : {});
+    console.warn(failure);
+  }
+}
+
+figures(root);
+window.addEventListener("vrametre:panic", () => banner("crashed", { reload: () => location.reload() }));
+window.addEventListener("vrametre:ready", () => register(root), { once: true });
+wake();

@@ -1,0 +1,70 @@
+// Adds to options built in Go what go-echarts has no words for. The page and
+// the build draw with the same function, so the picture that stands before the
+// scripts is the picture they draw.
+import * as echarts from "echarts/core";
+import { BarChart } from "echarts/charts";
+import { AriaComponent, GridComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
+import { SVGRenderer } from "echarts/renderers";
+
+echarts.use([AriaComponent, BarChart, GridComponent, MarkLineComponent, TooltipComponent, SVGRenderer]);
+
+export const init = echarts.init;
+
+// The second cue beside the colour, one pattern for each kind of memory, as in
+// the style sheet. Lines are drawn in the paper's colour.
+const lines = (rotation, thick, apart) => ({
+  symbol: "rect",
+  dashArrayX: [1, 0],
+  dashArrayY: [thick, apart],
+  rotation,
+  color: "var(--paper)",
+});
+const patterns = {
+  weights: "none",
+  gradients: lines(0, 1, 4),
+  optimizer: { symbol: "circle", symbolSize: 0.6, dashArrayX: [[5, 0], [0, 5, 5]], dashArrayY: [5, 0], color: "var(--paper)" },
+  batch: lines(Math.PI / 2, 1, 4),
+  activations: lines(-Math.PI / 4, 1, 11),
+  temporaries: lines(-Math.PI / 4, 2, 4),
+  runtime: lines(Math.PI / 4, 4, 3),
+};
+
+// complete changes parsed options in place and returns them. Texts are measured
+// in the font that the page uses.
+export function complete(options, fontFamily) {
+  options.textStyle = { fontFamily };
+  for (const grid of [options.grid].flat()) grid.outerBoundsMode = "none"; // where it was put, whatever its labels
+  if (options.tooltip) {
+    // Drawn inside the chart: a strict content security policy refuses the
+    // style attributes of an HTML tooltip.
+    Object.assign(options.tooltip, {
+      renderMode: "richText",
+      confine: true,
+      backgroundColor: "var(--ink)",
+      borderWidth: 0,
+      textStyle: { color: "var(--paper)", fontSize: 12, fontFamily },
+    });
+  }
+  for (const axis of [options.xAxis, options.yAxis].flat()) {
+    const label = axis?.axisLabel;
+    if (label?.lineHeight) label.lineHeight = Number(label.lineHeight);
+    if (axis.type === "category") {
+      axis.axisTick = { show: false };
+      label.interval = 0; // every name, however tall its line
+    }
+    if (axis.splitLine) axis.splitLine.showMaxLine = false; // at the end of the longest bar
+    const texts = /^__f__(\{.*\})__f__$/.exec(label?.formatter ?? "");
+    if (texts) {
+      const byValue = JSON.parse(texts[1]);
+      label.formatter = (value) => byValue[value] ?? "";
+    }
+  }
+  for (const series of options.series) {
+    series.emphasis = { disabled: true };
+    series.cursor = "default";
+    if (series.markLine) Object.assign(series.markLine, { silent: true, animation: false });
+    const pattern = patterns[series.id?.split("-")[0]];
+    if (pattern) series.itemStyle.decal = pattern;
+  }
+  return options;
+}

@@ -1,0 +1,69 @@
+// Loads the WebAssembly module, wherever the page lies.
+
+// load compiles and instantiates the module named by the build, below the
+// address root; progress is told the share that has arrived, from 0 to 1.
+export async function load(root, imports, progress) {
+  // Files and frames of an opaque origin may not fetch, but may run scripts.
+  const response =
+    self.origin === "null"
+      ? await fromScript(new URL(WASM_JS, root))
+      : await (self.vrametreEngine ?? fetch(new URL(WASM_GZ, root)));
+  if (!response.ok) throw new Error(`${response.status} ${response.url}`);
+  const { instance } = await WebAssembly.instantiateStreaming(await plain(response, progress), imports);
+  return instance;
+}
+
+// plain undoes the compression unless the host has already done so: the file
+// is a gzip to hosts that know nothing of it, and a few hosts declare that.
+async function plain(response, progress) {
+  const reader = response.body.getReader();
+  let head = new Uint8Array();
+  while (head.length < 2) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    head = join(head, value);
+  }
+  const received = new ReadableStream({
+    start: (queue) => queue.enqueue(head),
+    async pull(queue) {
+      const { done, value } = await reader.read();
+      if (done) queue.close();
+      else queue.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  const module =
+    head[0] === 0x1f && head[1] === 0x8b ? received.pipeThrough(new DecompressionStream("gzip")) : received;
+  let seen = 0;
+  const counted = new TransformStream({
+    transform(chunk, queue) {
+      seen += chunk.length;
+      progress(Math.min(1, seen / WASM_BYTES));
+      queue.enqueue(chunk);
+    },
+  });
+  return new Response(module.pipeThrough(counted), { headers: { "Content-Type": "application/wasm" } });
+}
+
+function join(a, b) {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+// fromScript reads the module from a script that calls vrametreModule with its
+// compressed bytes in base64.
+function fromScript(src) {
+  return new Promise((resolve, reject) => {
+    self.vrametreModule = (base64) => {
+      delete self.vrametreModule;
+      resolve(new Response(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))));
+    };
+    const script = document.createElement("script");
+    script.src = src;
+    script.onerror = () => reject(new Error(`cannot load ${src}`));
+    document.head.append(script);
+    script.remove();
+  });
+}
