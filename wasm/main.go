@@ -1,0 +1,34 @@
+//go:build js && wasm
+
+// Command wasm is the page's program, compiled to WebAssembly: it wakes the
+// islands of the document and answers the JavaScript API. This directory is
+// all that touches the browser directly.
+package main
+
+import (
+	"syscall/js"
+
+	"github.com/maxence-charriere/go-app/v10/pkg/app"
+
+	"vrametre/content"
+	"vrametre/web/ui"
+)
+
+func main() {
+	announceEngine()
+	d := newDocument()
+	lang := content.ParseLang(d.root.Get("documentElement").Get("lang").String())
+	page, err := ui.NewPage(d, lang, d.fragment(), d.islandNames())
+	if err != nil {
+		d.Failed(err)
+		return
+	}
+	d.listen(page)
+	app.Route("/", page.Root)
+	app.RunWhenOnBrowser()
+}
+
+// dispatch sends an event of ours to the scripts of the page.
+func dispatch(name string, detail any) {
+	js.Global().Call("dispatchEvent", js.Global().Get("CustomEvent").New("vrametre:"+name, map[string]any{"detail": detail}))
+}
