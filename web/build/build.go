@@ -1,0 +1,315 @@
+// Package build makes what the site's pages load: the WebAssembly module, the
+// scripts, the charts' library, the offline worker, manifests and icons. Two
+// builds of the same sources by the same Go are the same bytes.
+package build
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vrametre/content"
+	"vrametre/web/view"
+)
+
+// Options of a build.
+type Options struct {
+	// Small spends some fifteen seconds on compressing a changed module by four
+	// per cent more.
+	Small bool
+}
+
+// Site is a site being built: it names the files that pages link to, relative
+// to the site's root. Names of files that change carry a hash of their bytes.
+type Site struct {
+	// Early is the script that starts the engine's download, to be loaded with
+	// async; Boot starts the engine, to be loaded with defer.
+	Early, Boot string
+	// Icon is a vector, TouchIcon a PNG of 180 pixels for apple-touch-icon.
+	Icon, TouchIcon string
+
+	root, dir string
+	worker    []byte
+}
+
+// Manifest is the name of the web manifest of a language.
+func (s *Site) Manifest(lang content.Lang) string {
+	return path.Join(folder(lang), "manifest.webmanifest")
+}
+
+// folder is where the pages of a language lie: French ones at the root.
+func folder(lang content.Lang) string {
+	if lang == content.French {
+		return "."
+	}
+	return string(lang)
+}
+
+// Assets builds all that pages load and writes it under dir. The pages are to
+// be written there too before Finish.
+func Assets(dir string, options Options) (*Site, error) {
+	root, err := Root()
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(root)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := npmInstall(root); err != nil {
+		return nil, err
+	}
+	s := &Site{root: root, dir: dir}
+	if err := s.scripts(options); err != nil {
+		return nil, err
+	}
+	if err := s.icons(); err != nil {
+		return nil, err
+	}
+	for _, lang := range content.Langs {
+		manifest, err := webManifest(lang)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.write(s.Manifest(lang), manifest); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// scripts writes the module and the scripts, each after those it names.
+func (s *Site) scripts(options Options) error {
+	module, err := compileWasm(s.root, false)
+	if err != nil {
+		return err
+	}
+	compress := gzipped
+	if options.Small {
+		compress = func(content []byte) ([]byte, error) { return deflate(s.root, content) }
+	}
+	packed, err := compress(module)
+	if err != nil {
+		return err
+	}
+	wasm, err := s.writeHashed("engine", ".wasm.gz", packed)
+	if err != nil {
+		return err
+	}
+	script := strings.TrimSuffix(wasm, ".gz") + ".js"
+	if err := s.write(script, fmt.Appendf(nil, "vrametreModule(%q)\n", base64.StdEncoding.EncodeToString(packed))); err != nil {
+		return err
+	}
+
+	charts, err := s.script("charts")
+	if err != nil {
+		return err
+	}
+	if s.Early, err = s.script("early", define("WASM_GZ", wasm)); err != nil {
+		return err
+	}
+	glue, err := goRuntime(s.root)
+	if err != nil {
+		return err
+	}
+	s.Boot, err = s.script("boot",
+		define("WASM_GZ", wasm), define("WASM_JS", script), define("CHARTS", charts), define("VERSION", wasm),
+		"--define:WASM_BYTES="+strconv.Itoa(len(module)), "--alias:go-runtime="+glue)
+	if err != nil {
+		return err
+	}
+	s.worker, err = bundle(s.root, "worker.js", "--format=iife", define("process.env.NODE_ENV", "production"))
+	return err
+}
+
+// define replaces an identifier by a string.
+func define(name, value string) string { return "--define:" + name + "=" + strconv.Quote(value) }
+
+// script bundles a classic script of web/static and writes it.
+func (s *Site) script(name string, flags ...string) (string, error) {
+	content, err := bundle(s.root, name+".js", append(flags, "--format=iife")...)
+	if err != nil {
+		return "", err
+	}
+	return s.writeHashed(name, ".js", content)
+}
+
+// Icons of the manifests, by pixels.
+var iconSizes = []int{192, 512}
+
+const touchIconSize = 180
+
+func (s *Site) icons() error {
+	s.Icon, s.TouchIcon = "icon.svg", "icon-180.png"
+	if err := s.write(s.Icon, iconSVG()); err != nil {
+		return err
+	}
+	for _, side := range append([]int{touchIconSize}, iconSizes...) {
+		icon, err := iconPNG(side)
+		if err != nil {
+			return err
+		}
+		if err := s.write(fmt.Sprintf("icon-%d.png", side), icon); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// webManifest describes the installed application. It has no id: an id is
+// relative to the host's root, so copies of the site in two folders of one host
+// would be one application; the default, the start address, keeps them apart.
+func webManifest(lang content.Lang) ([]byte, error) {
+	type icon struct {
+		Src     string `json:"src"`
+		Sizes   string `json:"sizes"`
+		Type    string `json:"type"`
+		Purpose string `json:"purpose,omitempty"`
+	}
+	up, err := filepath.Rel(folder(lang), ".")
+	if err != nil {
+		return nil, err
+	}
+	up = "./" + strings.TrimPrefix(filepath.ToSlash(up)+"/", "./")
+	icons := []icon{{Src: up + "icon.svg", Sizes: "any", Type: "image/svg+xml"}}
+	for _, side := range iconSizes {
+		icons = append(icons, icon{Src: fmt.Sprintf("%sicon-%d.png", up, side), Sizes: fmt.Sprintf("%dx%d", side, side), Type: "image/png"})
+	}
+	masked := icons[len(icons)-1]
+	masked.Purpose = "maskable"
+	icons = append(icons, masked)
+	hex := fmt.Sprintf("#%02x%02x%02x", paper.R, paper.G, paper.B)
+	return json.MarshalIndent(struct {
+		Name        string `json:"name"`
+		ShortName   string `json:"short_name"`
+		Description string `json:"description"`
+		Lang        string `json:"lang"`
+		Dir         string `json:"dir"`
+		StartURL    string `json:"start_url"`
+		Scope       string `json:"scope"`
+		Display     string `json:"display"`
+		Background  string `json:"background_color"`
+		Theme       string `json:"theme_color"`
+		Icons       []icon `json:"icons"`
+	}{
+		Name:        view.Text(lang, "manifest.name", nil),
+		ShortName:   view.Text(lang, "manifest.short_name", nil),
+		Description: view.Text(lang, "manifest.description", nil),
+		Lang:        string(lang), Dir: "ltr",
+		StartURL: "./", Scope: up, Display: "standalone",
+		Background: hex, Theme: hex, Icons: icons,
+	}, "", "  ")
+}
+
+// Finish writes the worker, with the list of all files of dir that the site
+// needs offline. Call it when every page is there.
+func (s *Site) Finish() error {
+	list, err := precached(s.dir)
+	if err != nil {
+		return err
+	}
+	return s.write(workerName, fmt.Appendf(nil, "self.precached=%s;\n%s", list, s.worker))
+}
+
+const workerName = "worker.js"
+
+// hashLength is the number of hexadecimal digits of a hash in a file's name.
+const hashLength = 10
+
+func hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// precached lists the files of a site for the worker, in JSON. Files named by
+// their hash never change; the others are told apart by a revision.
+func precached(dir string) ([]byte, error) {
+	type entry struct {
+		URL      string  `json:"url"`
+		Revision *string `json:"revision"`
+	}
+	var entries []entry
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !neededOffline(name) {
+			return err
+		}
+		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		e := entry{URL: name}
+		sum := hash(content)
+		if !strings.Contains(path.Base(name), "."+sum+".") {
+			e.Revision = &sum
+		}
+		// A folder's page is asked for by the folder's address: some hosts
+		// redirect the longer one there, and a redirected page cannot be kept.
+		if path.Base(name) == "index.html" {
+			e.URL = "./" + strings.TrimPrefix(path.Dir(name)+"/", "./")
+		}
+		entries = append(entries, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.URL, b.URL) })
+	return json.Marshal(entries)
+}
+
+// neededOffline leaves out the worker itself and the script that serves pages
+// opened as files, where no worker runs.
+func neededOffline(name string) bool {
+	return name != workerName && !strings.HasSuffix(name, ".wasm.js")
+}
+
+// write writes a file of the site.
+func (s *Site) write(name string, content []byte) error {
+	target := filepath.Join(s.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(target, content, 0o644)
+}
+
+// writeHashed writes a file whose name carries its hash, and returns the name.
+func (s *Site) writeHashed(name, extension string, content []byte) (string, error) {
+	name += "." + hash(content) + extension
+	return name, s.write(name, content)
+}
+
+func gzipped(content []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func gunzipped(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}

@@ -1,0 +1,61 @@
+package build
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Without inlining the module is smaller by a tenth. The runtime keeps it: maps
+// and allocations are on the path of every move of a slider, which takes two
+// thirds of the time then.
+var gcflags = []string{"-gcflags=all=-l", "-gcflags=runtime=", "-gcflags=internal/runtime/...="}
+
+// compileWasm builds ./wasm for the browser. Names of functions are kept for
+// the size report only.
+func compileWasm(root string, names bool) ([]byte, error) {
+	modfile, err := makeCuts(root, filepath.Join(root, "build", "cut"))
+	if err != nil {
+		return nil, err
+	}
+	ldflags := "-buildid="
+	if !names {
+		ldflags += " -s -w"
+	}
+	out := filepath.Join(root, "build", "engine.wasm")
+	args := append([]string{"build", "-modfile=" + modfile, "-trimpath", "-buildvcs=false"}, gcflags...)
+	if _, err := run(root, wasmEnv, "go", append(args, "-ldflags="+ldflags, "-o", out, "./wasm")...); err != nil {
+		return nil, err
+	}
+	module, err := os.ReadFile(out)
+	if err != nil {
+		return nil, err
+	}
+	return joinData(module)
+}
+
+var wasmEnv = []string{"GOOS=js", "GOARCH=wasm", "GOFLAGS=-mod=mod", "GOWORK=off"}
+
+// wasmPackages lists the import paths linked into the module.
+func wasmPackages(root string) ([]string, error) {
+	modfile, err := makeCuts(root, filepath.Join(root, "build", "cut"))
+	if err != nil {
+		return nil, err
+	}
+	out, err := run(root, wasmEnv, "go", "list", "-modfile="+modfile, "-deps", "./wasm")
+	if err != nil {
+		return nil, err
+	}
+	return append(strings.Fields(string(out)), "main"), nil
+}
+
+// goRuntime is the script with which Go's programs run in a browser, of the compiler in use.
+func goRuntime(root string) (string, error) {
+	out, err := run(root, nil, "go", "env", "GOROOT")
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(strings.TrimSpace(string(out)), "lib", "wasm", "wasm_exec.js")
+	_, err = os.Stat(name)
+	return name, err
+}
