@@ -79,17 +79,12 @@ func (s GLU) build(b *Builder, l *Layer) {
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.GLU(x[0], s.Dim) })
 }
 
-// RReLU is nn.RReLU: leaky_relu outside training.
+// RReLU is nn.RReLU.
 type RReLU struct{ InPlace bool }
 
 func (RReLU) class() string { return "RReLU" }
 func (s RReLU) build(b *Builder, l *Layer) {
-	l.Forward(func(x ...torch.Tensor) torch.Tensor {
-		if b.Training {
-			return b.G.RReLU(x[0], s.InPlace)
-		}
-		return Activation{"LeakyReLU", s.InPlace}.Apply(b.G, x[0])
-	})
+	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.RReLU(x[0], s.InPlace) })
 }
 
 // Composed is an activation that F writes out in terms of others: Softsign or Tanhshrink.

@@ -115,8 +115,8 @@ func init() {
 
 // AlphaDropout is nn.AlphaDropout; Channels makes it FeatureAlphaDropout.
 type AlphaDropout struct {
-	P                 float64
-	Channels, InPlace bool
+	P        float64
+	Channels bool
 }
 
 func (s AlphaDropout) class() string {
@@ -131,7 +131,7 @@ func (s AlphaDropout) build(b *Builder, l *Layer) {
 		if !b.Training {
 			return x[0]
 		}
-		return b.G.AlphaDropout(x[0], s.P, s.Channels, s.InPlace)
+		return b.G.AlphaDropout(x[0], s.P, s.Channels)
 	})
 }
 
@@ -232,7 +232,8 @@ func (s Similarity) build(b *Builder, l *Layer) {
 func init() {
 	for _, channels := range []bool{false, true} {
 		register(func(a *Args) Spec {
-			return AlphaDropout{a.Probability("p", 0.5), channels, a.Bool("inplace", false)}
+			a.Ignore("inplace") // F.alpha_dropout is not told
+			return AlphaDropout{a.Probability("p", 0.5), channels}
 		}, AlphaDropout{Channels: channels}.class())
 	}
 	register(func(a *Args) Spec {

@@ -88,12 +88,14 @@ func (s InstanceNorm) build(b *Builder, l *Layer) {
 	if s.Affine {
 		w, bias = b.Param(l, s.C), b.Param(l, s.C)
 	}
+	var running []torch.Tensor
 	if s.Stats {
-		g.Buffer(l.Module, b.DType, s.C)
-		g.Buffer(l.Module, b.DType, s.C)
+		running = []torch.Tensor{g.Buffer(l.Module, b.DType, s.C), g.Buffer(l.Module, b.DType, s.C)}
 		g.Buffer(l.Module, torch.Int64)
 	}
-	l.Forward(func(x ...torch.Tensor) torch.Tensor { return g.InstanceNorm(x[0], w, bias) })
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		return g.InstanceNorm(x[0], w, bias, running, b.Training || !s.Stats)
+	})
 }
 
 func init() {

@@ -63,7 +63,11 @@ func (s TransformerLayer) layer(b *Builder, l *Layer) transformerLayer {
 		}
 		blocks := []func(torch.Tensor) torch.Tensor{
 			func(y torch.Tensor) torch.Tensor { return self.Call(y, y, y, ms) },
-			func(y torch.Tensor) torch.Tensor { return linear2.Call(dropout.Call(act.Apply(g, linear1.Call(y)))) },
+			func(y torch.Tensor) torch.Tensor {
+				z := linear2.Call(dropout.Call(act.Apply(g, linear1.Call(y))))
+				g.Alive(y)
+				return z
+			},
 		}
 		if s.Decoder {
 			blocks = []func(torch.Tensor) torch.Tensor{blocks[0], func(y torch.Tensor) torch.Tensor { return cross.Call(y, x[1], x[1], mc) }, blocks[1]}

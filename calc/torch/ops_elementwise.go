@@ -187,11 +187,14 @@ func (g *Graph) Scale(x Tensor) Tensor {
 	}})
 }
 
-// MulSaved multiplies x by a tensor made for it that needs no gradient (dropout noise), in place or not.
+// mulNoise multiplies x by noise made for it, in place or not.
 func (g *Graph) mulNoise(name string, x Tensor, noiseShape []int64, inplace bool) Tensor {
+	return g.mulBy(name, x, g.Constant("bernoulli_", noiseShape, g.t[x].dtype), inplace)
+}
+
+// mulBy multiplies x by a tensor that needs no gradient, and keeps that one only.
+func (g *Graph) mulBy(name string, x, noise Tensor, inplace bool) Tensor {
 	t := g.t[x]
-	noise := g.fresh(noiseShape, nil, t.dtype)
-	g.record(op{name: "bernoulli_", out: noise})
 	var y Tensor
 	if inplace {
 		y = g.alias(x, t.shape, t.stride)
@@ -203,6 +206,18 @@ func (g *Graph) mulNoise(name string, x Tensor, noiseShape []int64, inplace bool
 	}})
 }
 
+// perChannel is [N, C, 1, ...].
+func (g *Graph) perChannel(x Tensor) []int64 {
+	s := g.shapeOf(g.t[x].shape...)
+	if len(s) < 2 {
+		g.Fail("shape-rank", "shape", Shape(s), "dim", 1)
+	}
+	for i := range s[2:] {
+		s[i+2] = 1
+	}
+	return s
+}
+
 // Dropout as CUDA runs it: native_dropout's bool mask (aten/src/ATen/native/Dropout.cpp);
 // the in-place form keeps its noise in the input's type. p of 0 is the identity.
 func (g *Graph) Dropout(x Tensor, p float64, inplace bool) Tensor {
@@ -210,7 +225,9 @@ func (g *Graph) Dropout(x Tensor, p float64, inplace bool) Tensor {
 	switch {
 	case p == 0 || g.noGrad:
 		return x
-	case inplace || p == 1:
+	case p == 1: // times one zero
+		return g.mulNoise("dropout_", x, nil, inplace)
+	case inplace:
 		return g.mulNoise("dropout_", x, t.shape, inplace)
 	}
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
@@ -222,19 +239,10 @@ func (g *Graph) Dropout(x Tensor, p float64, inplace bool) Tensor {
 
 // FeatureDropout drops whole channels: noise of shape [N, C, 1, ...].
 func (g *Graph) FeatureDropout(x Tensor, p float64, inplace bool) Tensor {
-	t := g.t[x]
 	if p == 0 || g.noGrad {
 		return x
 	}
-	if len(t.shape) < 2 {
-		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 1)
-	}
-	s := g.ints(len(t.shape))
-	for i := range s {
-		s[i] = 1
-	}
-	s[0], s[1] = t.shape[0], t.shape[1]
-	return g.mulNoise("feature_dropout", x, s, inplace)
+	return g.mulNoise("feature_dropout", x, g.perChannel(x), inplace)
 }
 
 // To is x.to(dtype): x itself when it already has the type.
@@ -393,16 +401,18 @@ func (g *Graph) GLU(x Tensor, d int) Tensor {
 	return g.record(op{name: "glu", in: g.list(x), out: g.fresh(sh, nil, t.dtype), saved: g.list(x), back: func(b *backward) { b.set(0, b.like2(0)) }})
 }
 
-// RReLU in training draws a slope per element, which it keeps beside its input.
+// RReLU draws a slope per element, which it keeps beside its input (in eval the tensor for it is made all the same).
 func (g *Graph) RReLU(x Tensor, inplace bool) Tensor {
 	t := g.t[x]
 	noise := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
 	g.record(op{name: "empty_like", out: noise})
-	y := g.alias(x, t.shape, t.stride)
-	saved := g.list(y, noise)
-	if !inplace {
+	var y Tensor
+	saved := g.list(x, noise)
+	if inplace {
+		y = g.alias(x, t.shape, t.stride)
+		saved = g.list(y, noise)
+	} else {
 		y = g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
-		saved = g.list(x, noise)
 	}
 	return g.record(op{name: "rrelu_with_noise", in: g.list(x, noise), out: y, saved: saved, back: func(b *backward) {
 		b.set(0, b.like(0, b.layout(b.gout(0))))
@@ -411,35 +421,17 @@ func (g *Graph) RReLU(x Tensor, inplace bool) Tensor {
 
 // AlphaDropout keeps the noise that multiplies x; the noise added is made of it. Whole channels at once if channels is set
 // (aten/src/ATen/native/Dropout.cpp, _dropout_impl).
-func (g *Graph) AlphaDropout(x Tensor, p float64, channels, inplace bool) Tensor {
+func (g *Graph) AlphaDropout(x Tensor, p float64, channels bool) Tensor {
 	if p == 0 || g.noGrad {
 		return x
 	}
-	t := g.t[x]
-	shape := g.shapeOf(t.shape...)
+	shape := g.t[x].shape
 	if channels {
-		if len(shape) < 2 {
-			g.Fail("shape-rank", "shape", Shape(shape), "dim", 1)
-		}
-		for i := range shape[2:] {
-			shape[i+2] = 1
-		}
+		shape = g.perChannel(x)
 	}
-	noise := g.Constant("bernoulli_", shape, t.dtype)
+	noise := g.Constant("bernoulli_", shape, g.t[x].dtype)
 	shift := g.AddScalar(noise)
-	name, out := "mul", None
-	if inplace {
-		name, out = "mul_", g.alias(x, t.shape, t.stride)
-	} else {
-		out = g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
-	}
-	y := g.record(op{name: name, in: g.list(x, noise), out: out, saved: g.list(noise), back: func(b *backward) {
-		b.set(0, b.like(0, b.layout(b.gout(0))))
-	}})
-	if inplace {
-		return g.AddInPlace(y, shift)
-	}
-	return g.Add(y, shift)
+	return g.AddInPlace(g.mulBy("mul", x, noise, false), shift)
 }
 
 // Max is x.max(d): the values, with the indices kept for the gradient, which is scattered into zeros.

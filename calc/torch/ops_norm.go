@@ -102,8 +102,9 @@ func (g *Graph) GroupNorm(x, w, bias Tensor, groups int64) Tensor {
 	return g.norm("native_group_norm", x, w, bias, []int64{t.shape[0], groups}, g.formatStrides(t.shape, t.view))
 }
 
-// InstanceNorm views N x C as channels of one sample; its affine weights are repeated N times.
-func (g *Graph) InstanceNorm(x, w, bias Tensor) Tensor {
+// InstanceNorm views N x C as channels of one sample; its affine weights and running statistics are repeated N times
+// (aten/src/ATen/native/Normalization.cpp, instance_norm).
+func (g *Graph) InstanceNorm(x, w, bias Tensor, running []Tensor, training bool) Tensor {
 	t := g.t[x]
 	if len(t.shape) < 3 {
 		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 2)
@@ -114,8 +115,20 @@ func (g *Graph) InstanceNorm(x, w, bias Tensor) Tensor {
 	if w != None {
 		w, bias = g.repeat(w, n), g.repeat(bias, n)
 	}
+	kept := make([]Tensor, len(running))
+	for i, r := range running {
+		kept[i] = g.repeat(r, n)
+	}
+	stats := []int64{n * c}
+	if !training {
+		stats[0] = 0
+	}
 	x = g.View(g.Contiguous(x), sh...)
-	y := g.norm("native_batch_norm", x, w, bias, []int64{n * c}, nil)
+	y := g.norm("native_batch_norm", x, w, bias, stats, nil, kept...)
+	for _, r := range kept { // the running statistics take the mean of the repeated ones
+		g.Mean(g.View(r, n, c), false, 0)
+		g.Alive(x, y)
+	}
 	return g.View(y, t.shape...)
 }
 
@@ -197,5 +210,7 @@ func (g *Graph) LocalResponseNorm(x Tensor, size int64) Tensor {
 	if n > 3 {
 		d = g.View(d, t.shape...)
 	}
-	return g.Div(x, g.Pow(g.AddScalar(g.Scale(d))))
+	p := g.Pow(g.AddScalar(g.Scale(d)))
+	g.Alive(d)
+	return g.Div(x, p)
 }
