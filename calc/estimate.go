@@ -458,6 +458,10 @@ func (q *query) estimate(n *network) (Result, error) {
 				res.Layers = append(res.Layers, row)
 			}
 		}
+		for _, k := range p.Kept {
+			by := p.Calls[k.By]
+			res.Saved = append(res.Saved, Saved{By: by.Path, Type: by.Type, Own: k.Own, Shape: k.Shape, DType: k.DType.String(), Bytes: k.Bytes})
+		}
 	}
 	q.fit(&res, p, a)
 	if slices.Contains(q.Want, WantMaxBatch) {

@@ -25,7 +25,9 @@ type Result struct {
 	// Segments are the allocator's at the peak, asked for with "blocks".
 	Segments []Segment  `json:"segments,omitempty"`
 	Layers   []LayerRow `json:"layers,omitempty"`
-	Budget   *Budget    `json:"budget,omitempty"`
+	// Saved lists what autograd keeps, with Want "layers": it sums to SavedForBackward.
+	Saved  []Saved `json:"-"`
+	Budget *Budget `json:"budget,omitempty"`
 	// Fits says whether the allocator simulation succeeds within the card's capacity (what the training needs).
 	Fits *bool `json:"fits,omitempty"`
 	// MaxBatch is the largest batch that fits; 0: not even one sample.
@@ -162,6 +164,16 @@ type LayerRow struct {
 	Params int64   `json:"params"`
 	// Saved counts the bytes of storages this call was the first to save for backward.
 	Saved int64 `json:"saved"`
+}
+
+// Saved is a storage that autograd keeps for backward, as the tensor that the layer By was the first to save: its own
+// result or what it reads.
+type Saved struct {
+	By, Type string
+	Own      bool
+	Shape    []int64
+	DType    string
+	Bytes    int64
 }
 
 // Budget is what the card offers, line by line from the box's figure.

@@ -232,7 +232,7 @@ func (c *compiler) segmentForward(i int) bool {
 	}
 	if i == s[c.seg].from {
 		for _, t := range s[c.seg].in {
-			c.saveTensor(t, s[c.seg].call)
+			c.saveTensor(t, s[c.seg].call, false)
 		}
 	}
 	return false
@@ -308,10 +308,13 @@ func (c *compiler) keepUnused() {
 	}
 }
 
-func (c *compiler) saveTensor(t Tensor, call int32) {
-	s := c.slot[c.g.t[t].store]
+// saveTensor saves t for a call's backward; own: it is the operation's own result.
+func (c *compiler) saveTensor(t Tensor, call int32, own bool) {
+	v := &c.g.t[t]
+	s := c.slot[v.store]
 	if st := &c.s[s]; st.saves == 0 && call >= 0 && st.kind != KindBatch && st.kind != KindWeights && st.kind != KindBuffers {
 		c.p.Calls[call].Saved += c.p.Bytes[s]
+		c.p.Kept = append(c.p.Kept, Kept{By: call, Own: own, Shape: v.shape, DType: v.dtype, Bytes: c.p.Bytes[s]})
 	}
 	c.save(s)
 }
@@ -367,7 +370,7 @@ func (c *compiler) forward(i int, tape bool) {
 			call = -1
 		}
 		for _, t := range o.saved {
-			c.saveTensor(t, call)
+			c.saveTensor(t, call, t >= o.out && t < o.out+Tensor(o.nOut))
 		}
 		for _, t := range o.in {
 			if t != None && g.t[t].leaf >= 0 && g.t[t].needs && (c.unused == nil || !c.unused[i]) {

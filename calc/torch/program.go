@@ -22,11 +22,23 @@ type Program struct {
 	// Batch lists the slots of inputs and targets; Outputs those the caller keeps.
 	Batch, Outputs, Loss []int32
 	Calls                []Call
+	// Kept lists what autograd keeps, storage by storage, as it was saved first.
+	Kept []Kept
 	// Saved is what autograd keeps at the end of forward; InputSaved whether it also keeps the batch.
 	Saved      int64
 	InputSaved bool
 	// OutputBytes are the storages bound to outputs and loss.
 	OutputBytes int64
+}
+
+// Kept is a storage that autograd keeps for backward, as the tensor that a call was the first to save.
+type Kept struct {
+	By int32 // the call
+	// Own: the result of the operation that saves it, not what it reads.
+	Own   bool
+	Shape []int64
+	DType DType
+	Bytes int64
 }
 
 // Resident is a parameter or buffer.
