@@ -36,6 +36,8 @@ func (q *query) resolve() (*network, error) {
 		return nil, fault.New("model-args", "model.preset_args")
 	}
 	switch {
+	case m.Torch != "" || m.Summary != "" || m.HF != nil:
+		return q.read()
 	case m.Layers != nil:
 		return q.layers()
 	case m.Preset != "" || set == 0:

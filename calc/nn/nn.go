@@ -23,6 +23,9 @@ type Builder struct {
 	Adapter *Adapter
 
 	layers []Layer // made in blocks
+	// Replace, where set, may give another layer for the one a preset adds at path: a printed model's own sizes and
+	// classes in a preset's forward. nil keeps the preset's.
+	Replace func(path, class string) Spec
 }
 
 // Layer is a module with its forward.
@@ -43,6 +46,15 @@ type Spec interface {
 
 // Add builds s as the child name of parent.
 func (b *Builder) Add(parent *Layer, name string, s Spec) *Layer {
+	if b.Replace != nil {
+		path := name
+		if parent.Path != "" {
+			path = parent.Path + "." + name
+		}
+		if r := b.Replace(path, s.class()); r != nil {
+			s = r
+		}
+	}
 	l := b.Container(parent, name, s.class())
 	s.build(b, l)
 	return l

@@ -1,0 +1,179 @@
+package print
+
+import (
+	"slices"
+	"strconv"
+
+	"vrametre/calc/fault"
+	"vrametre/calc/models"
+	"vrametre/calc/nn"
+	"vrametre/calc/torch"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// sides are the images that known families are made for, where not 224 x 224.
+var sides = map[string]int64{"Inception3": 299, "InceptionV3": 299, "InceptionV4": 299, "Xception": 299, "Unet": 256, "UNet": 256}
+
+// input finds what the network takes where the text proves it: the known class's own size, the first layer's features,
+// or the only image for which the first linear layer fits. Otherwise there is no input and the caller asks.
+func (r *reader) input(root *module) {
+	if r.m.Build == nil || len(r.shape) > 0 {
+		return
+	}
+	w := wants(root)
+	switch {
+	case w.ids || w.n <= 0:
+		return
+	case w.dim == -1:
+		r.m.Inputs = []models.Input{{Shape: []int64{w.n}}}
+		if r.try(r.m.Inputs[0].Shape) != nil {
+			r.m.Inputs = nil
+		}
+		return
+	case w.rank == 0:
+		return
+	}
+	if p := r.chain(root); p != nil {
+		r.m.Inputs, r.m.Loss, r.m.Name = p.Inputs, p.Loss, p.Name
+		return
+	}
+	shape := make([]int64, w.rank-1)
+	shape[0] = w.n
+	set := func(side int64) []int64 {
+		for i := range shape[1:] {
+			shape[i+1] = side
+		}
+		return shape
+	}
+	if w.rank == 4 && classOf(root) != nil && !chains[root.kind()] {
+		side := sides[root.kind()]
+		if side == 0 {
+			side = 224
+		}
+		if r.try(set(side)) == nil {
+			r.m.Inputs = []models.Input{{Shape: slices.Clone(shape)}}
+			return
+		}
+	}
+	// the flattened features grow with the side: look for the one that the first linear layer takes
+	lo, hi := int64(1), int64(2048)
+	if w.rank == 3 {
+		hi = 1 << 20
+	}
+	if w.rank == 5 {
+		hi = 256
+	}
+	fit := int64(0)
+	for lo <= hi {
+		mid := (lo + hi) / 2
+		e := r.try(set(mid))
+		if e == nil {
+			fit = mid
+			break
+		}
+		if tooLarge(e) {
+			hi = mid - 1
+		} else {
+			lo = mid + 1
+		}
+	}
+	if fit == 0 {
+		return
+	}
+	// the range of sides that fit; a network that takes any proves nothing
+	low, high := fit, fit
+	for ; low > 1 && fit-low < 64 && r.try(set(low-1)) == nil; low-- {
+	}
+	for ; high-fit < 64 && r.try(set(high+1)) == nil; high++ {
+	}
+	if high-low >= 64 {
+		return
+	}
+	side := usual(low, high)
+	r.m.Inputs = []models.Input{{Shape: slices.Clone(set(side))}}
+	if low != high {
+		r.m.Warn("input-inferred", "input", "low", low, "high", high, "used", side)
+	}
+}
+
+// usual is the side that people use among those that fit.
+func usual(low, high int64) int64 {
+	for _, s := range []int64{224, 32, 28, 64, 128, 256, 299, 96, 48, 512, 227} {
+		if s >= low && s <= high {
+			return s
+		}
+	}
+	for _, m := range []int64{64, 32, 16, 8, 4, 2} {
+		if s := (high / m) * m; s >= low {
+			return s
+		}
+	}
+	return low
+}
+
+// tooLarge says whether e is a linear layer given more features than it takes.
+func tooLarge(e error) bool {
+	f, ok := e.(*fault.Error)
+	if !ok || f.Code != "linear-features" {
+		return false
+	}
+	s, _ := f.Args["shape"].(torch.Shape)
+	n, _ := f.Args["in_features"].(int64)
+	if len(s) == 0 {
+		return false
+	}
+	all := int64(1)
+	for _, d := range s[1:] {
+		all *= d
+	}
+	return all > n
+}
+
+// try runs the forward alone on an input of that shape.
+func (r *reader) try(shape []int64) (err error) {
+	defer fault.Catch(&err)
+	g := torch.NewGraph(2, torch.Rules{})
+	net := r.m.Build(&nn.Builder{G: g, Training: true})
+	net.Forward(g.Input(shape, torch.Float32))
+	return nil
+}
+
+// chain is the preset that is the same chain of layers, if there is one.
+func (r *reader) chain(root *module) *models.Preset {
+	if root.kind() != "Sequential" || len(root.kids) > 64 {
+		return nil
+	}
+	sig := func(b func(*nn.Builder) *models.Net) (out []string) {
+		g := torch.NewGraph(2, torch.Rules{})
+		m := b(&nn.Builder{G: g, Training: true}).Root.Module
+		if m.Type != "Sequential" || len(m.Children) != len(root.kids) {
+			return nil
+		}
+		for _, c := range m.Children {
+			s := c.Type
+			for _, p := range c.Params {
+				s += torch.Shape(g.Shape(p)).String()
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	var mine []string
+	for _, name := range models.Names() {
+		p, _ := models.Find(name)
+		if !chainFamilies[p.Family] {
+			continue
+		}
+		if mine == nil {
+			mine = sig(r.m.Build)
+		}
+		if slices.Equal(sig(func(b *nn.Builder) *models.Net { return p.Build(b, nn.NewArgs(name, Field, nil)) }), mine) {
+			return p
+		}
+	}
+	return nil
+}
+
+// chainFamilies are the families of presets that are an nn.Sequential.
+var chainFamilies = map[string]bool{"lesson": true, "lenet": true, "autoencoder": true, "conv1d": true, "conv3d": true, "gan": true}

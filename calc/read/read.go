@@ -1,0 +1,209 @@
+// Package read holds what every reader of a model gives back: print(model), a summary table, a
+// config.json or a model file, understood as a tree of modules and, where that is enough, as a
+// network the engine can run.
+package read
+
+import (
+	"strconv"
+
+	"vrametre/calc/fault"
+	"vrametre/calc/models"
+	"vrametre/calc/nn"
+	"vrametre/calc/torch"
+)
+
+// Limits of what a reader takes. A pasted text of more bytes, deeper nesting or more modules is refused
+// with its place: a model's text is a few hundred kilobytes at most.
+const (
+	MaxBytes = 8 << 20
+	MaxDepth = 512
+	MaxNodes = 100_000
+)
+
+// Node is one module of what was read, for display and editing.
+type Node struct {
+	Path  string `json:"path"`
+	Class string `json:"class"`
+	// Args is what stood between the parentheses.
+	Args string `json:"args,omitzero"`
+	// Output is the shape the table gives, -1 where it says nothing.
+	Output []int64 `json:"output,omitempty"`
+	// Params counts the elements of the module's parameters and of those below it, each once.
+	Params int64 `json:"params"`
+	// Line of the text, from 1; 0 where there is none.
+	Line int `json:"line,omitzero"`
+	// Repeat is how many equal modules the line stands for; 0: one.
+	Repeat int `json:"repeat,omitzero"`
+	// Understood is false where the class is unknown or its forward was assumed.
+	Understood bool    `json:"understood"`
+	Children   []*Node `json:"children,omitempty"`
+}
+
+// Stated is what a summary says of itself, bytes as the tool counts them.
+type Stated struct {
+	Total        int64 `json:"total,omitzero"`
+	Trainable    int64 `json:"trainable,omitzero"`
+	NonTrainable int64 `json:"non_trainable,omitzero"`
+	// InputBytes, ForwardBytes, ParamsBytes and TotalBytes are its size lines; ForwardBytes is "forward/backward pass size".
+	InputBytes   int64 `json:"input_bytes,omitzero"`
+	ForwardBytes int64 `json:"forward_bytes,omitzero"`
+	ParamsBytes  int64 `json:"params_bytes,omitzero"`
+	TotalBytes   int64 `json:"total_bytes,omitzero"`
+	// OutputBytes is what the rows' outputs add up to at the table's batch, each row once.
+	OutputBytes int64 `json:"output_bytes,omitzero"`
+	Batch       int64 `json:"batch,omitzero"`
+}
+
+// Model is what a reader understood.
+type Model struct {
+	// Kind of text: "print", "torchinfo", "torchsummary", "keras", "config".
+	Kind string
+	Tree *Node
+	// Parameters and Trainable count elements, a shared tensor once.
+	Parameters, Trainable int64
+	// Name is the preset or architecture it was recognised as.
+	Name string
+	// Inputs are the model's own, where they are known or follow from the shapes.
+	Inputs []models.Input
+	Loss   string
+	// Flat: the loss flattens tokens.
+	Flat bool
+	// DType of the weights where the text says so.
+	DType string
+	// Frozen are module paths whose parameters take no gradient.
+	Frozen []string
+	// Adapter is what the text shows of LoRA; nil: none.
+	Adapter *nn.Adapter
+	// Stated is what a summary says of itself.
+	Stated *Stated
+	// KVElements is what a decoder caches per token and sample.
+	KVElements int64
+	// Build makes the network; nil when Missing says why there is none.
+	Build   func(b *nn.Builder) *models.Net
+	Missing *fault.Error
+	// Rough: activations come from a table's rows, not from a forward.
+	Rough bool
+	// Warnings are what could not be known, each with its place.
+	Warnings []*fault.Error
+}
+
+// Warn adds a warning.
+func (m *Model) Warn(code, at string, args ...any) {
+	m.Warnings = append(m.Warnings, fault.New(code, at, args...))
+}
+
+// At names a line of a field of the request.
+func At(field string, line int) string { return field + ":" + strconv.Itoa(line) }
+
+// Measure builds the network's modules without running them: totals, and each node's parameters by path. A tensor that
+// several modules share counts in the first that holds it, as in model.parameters().
+func (m *Model) Measure() (err error) {
+	defer fault.Catch(&err)
+	g := torch.NewGraph(2, torch.Rules{})
+	root := m.Build(&nn.Builder{G: g, Training: true, Adapter: m.adapter()}).Root.Module
+	below := map[string]int64{}
+	seen := map[torch.Tensor]bool{}
+	frozen := map[string]bool{}
+	for _, p := range m.Frozen {
+		frozen[p] = true
+	}
+	m.Parameters, m.Trainable = 0, 0
+	var walk func(mod *torch.Module, free bool) int64
+	walk = func(mod *torch.Module, free bool) int64 {
+		free = free && !frozen[mod.Path]
+		var n int64
+		for _, p := range mod.Params {
+			if !seen[p] {
+				seen[p] = true
+				c := int64(1)
+				for _, d := range g.Shape(p) {
+					c *= d
+				}
+				n += c
+				if free {
+					m.Trainable += c
+				}
+			}
+		}
+		m.Parameters += n
+		for _, c := range mod.Children {
+			n += walk(c, free)
+		}
+		below[mod.Path] = n
+		return n
+	}
+	walk(root, true)
+	m.Tree.fill(below)
+	return nil
+}
+
+// adapter is a copy, since building counts the layers it finds.
+func (m *Model) adapter() *nn.Adapter {
+	if m.Adapter == nil {
+		return nil
+	}
+	a := *m.Adapter
+	return &a
+}
+
+func (n *Node) fill(below map[string]int64) {
+	if v, ok := below[n.Path]; ok {
+		n.Params = v
+	}
+	for _, c := range n.Children {
+		c.fill(below)
+	}
+}
+
+// Modules is the tree of the network's own modules, where the text had none to show.
+func Modules(m *Model) *Node {
+	g := torch.NewGraph(2, torch.Rules{})
+	root := m.Build(&nn.Builder{G: g, Training: true}).Root.Module
+	seen := map[torch.Tensor]bool{}
+	var show func(*torch.Module) *Node
+	show = func(mod *torch.Module) *Node {
+		n := &Node{Path: mod.Path, Class: mod.Type, Understood: true}
+		for _, p := range mod.Params {
+			c := int64(1)
+			for _, d := range g.Shape(p) {
+				c *= d
+			}
+			if !seen[p] {
+				seen[p] = true
+				n.Params += c
+			}
+		}
+		var last string
+		for _, c := range mod.Children {
+			k := show(c)
+			n.Params += k.Params
+			// equal neighbours of a list are one line, as PyTorch prints them
+			if s := k.signature(); mod.Type == "ModuleList" && s == last && len(n.Children) > 0 {
+				n.Children[len(n.Children)-1].Repeat++
+				continue
+			} else {
+				last = s
+			}
+			if mod.Type == "ModuleList" {
+				k.Repeat = 1
+			}
+			n.Children = append(n.Children, k)
+		}
+		for _, k := range n.Children {
+			if k.Repeat == 1 {
+				k.Repeat = 0
+			}
+		}
+		return n
+	}
+	return show(root)
+}
+
+// signature tells equal modules of a list apart from others: classes and sizes, not paths.
+func (n *Node) signature() string {
+	s := n.Class + "/" + strconv.FormatInt(n.Params, 10)
+	for _, c := range n.Children {
+		s += "(" + c.Class + "/" + strconv.FormatInt(c.Params, 10) + ")"
+	}
+	return s
+}

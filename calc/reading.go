@@ -1,0 +1,58 @@
+package calc
+
+import (
+	"vrametre/calc/fault"
+	"vrametre/calc/models"
+	"vrametre/calc/nn"
+	"vrametre/calc/read"
+	"vrametre/calc/read/hf"
+	"vrametre/calc/read/print"
+)
+
+// Read understands Model.Torch, Model.Summary or Model.HF without estimating anything: the tree to show and edit, its
+// parameters, what it was recognised as, and warnings with their lines. in are the inputs the caller gave, which some
+// models' sizes depend on. Its error is an *Error.
+func Read(m Model, in Inputs) (*read.Model, error) {
+	var shape []int64
+	if len(in) > 0 {
+		shape = in[0].Shape
+	}
+	switch {
+	case m.Torch != "":
+		return print.Read(m.Torch, shape)
+	case m.HF != nil:
+		var tokens int64
+		if len(in) > 0 {
+			tokens = in[0].Tokens
+			if tokens == 0 && len(in[0].Shape) == 1 {
+				tokens = in[0].Shape[0]
+			}
+		}
+		return hf.Read(m.HF, tokens)
+	}
+	return nil, fault.New("model-kind", "model")
+}
+
+// read is the network of a pasted model.
+func (q *query) read() (*network, error) {
+	m, err := Read(q.Model, q.Input)
+	if err != nil {
+		return nil, err
+	}
+	if m.Missing != nil {
+		return nil, m.Missing
+	}
+	n := &network{inputs: m.Inputs, loss: m.Loss, flat: m.Flat}
+	if len(n.inputs) < len(q.Input) {
+		n.inputs = make([]models.Input, len(q.Input))
+		copy(n.inputs, m.Inputs)
+	}
+	if len(n.inputs) == 0 {
+		return nil, fault.New("input-missing", "input")
+	}
+	n.build = func(b *nn.Builder) *models.Net {
+		b.G.Warnings = append(b.G.Warnings, m.Warnings...)
+		return m.Build(b)
+	}
+	return n, nil
+}
