@@ -1,0 +1,345 @@
+package build
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"vrametre/content"
+	"vrametre/web/chart"
+	"vrametre/web/view"
+)
+
+// The module must stay smaller than an empty page of go-app's, as gzip, the
+// form in which it lies in the site.
+const mostModule = 1_885_000
+
+func TestAssets(t *testing.T) {
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for _, dir := range dirs {
+		site, err := Assets(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range []string{"index.html", "en/index.html"} {
+			if err := site.write(page, []byte("<!doctype html>"+page)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := site.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{site.Early, site.Boot, site.Icon, site.TouchIcon, site.Manifest(content.French), site.Manifest(content.English)} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	t.Run("two builds are the same", func(t *testing.T) { sameFiles(t, dirs[0], dirs[1]) })
+	t.Run("names carry hashes", func(t *testing.T) { namesCarryHashes(t, dirs[0]) })
+	t.Run("no other host", func(t *testing.T) { noOtherHost(t, dirs[0]) })
+	t.Run("worker's list", func(t *testing.T) { workerList(t, dirs[0]) })
+	t.Run("module", func(t *testing.T) { moduleIsSmall(t, dirs[0]) })
+}
+
+func files(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		found[name], err = os.ReadFile(filepath.Join(dir, name))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func sameFiles(t *testing.T, a, b string) {
+	first, second := files(t, a), files(t, b)
+	if len(first) != len(second) {
+		t.Errorf("%d files, then %d", len(first), len(second))
+	}
+	for name, content := range first {
+		if !bytes.Equal(content, second[name]) {
+			t.Errorf("%s is not the same", name)
+		}
+	}
+}
+
+func namesCarryHashes(t *testing.T, dir string) {
+	named := regexp.MustCompile(`\.([0-9a-f]{10})\.`)
+	hashed := 0
+	for name, content := range files(t, dir) {
+		found := named.FindStringSubmatch(name)
+		if found == nil {
+			continue
+		}
+		hashed++
+		// The script that holds the module goes by the module's name.
+		if got := hash(content); got != found[1] && !strings.HasSuffix(name, ".wasm.js") {
+			t.Errorf("%s has hash %s", name, got)
+		}
+	}
+	if hashed != 5 {
+		t.Errorf("%d files are named by their hash", hashed)
+	}
+}
+
+// noOtherHost looks for addresses in all that pages load. XML names its
+// languages by addresses that nobody asks for, and one of Workbox's errors
+// names a page about it.
+func noOtherHost(t *testing.T, dir string) {
+	address := regexp.MustCompile(`(?:https?:)?//[a-z0-9-]+(?:\.[a-z0-9-]+)+`)
+	for name, content := range files(t, dir) {
+		if path.Ext(name) != ".js" || strings.HasSuffix(name, ".wasm.js") {
+			continue
+		}
+		for _, found := range address.FindAll(content, -1) {
+			if host := string(found); host != "http://www.w3.org" && host != "https://bit.ly" {
+				t.Errorf("%s names %s", name, host)
+			}
+		}
+	}
+}
+
+func workerList(t *testing.T, dir string) {
+	present := files(t, dir)
+	script := string(present["worker.js"])
+	list, _, ok := strings.Cut(strings.TrimPrefix(script, "self.precached="), ";\n")
+	if !ok {
+		t.Fatalf("no list at the start of %.100s", script)
+	}
+	var entries []struct {
+		URL      string
+		Revision *string
+	}
+	if err := json.Unmarshal([]byte(list), &entries); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, e := range entries {
+		u, err := url.Parse(e.URL)
+		if err != nil || u.IsAbs() || strings.HasPrefix(e.URL, "/") {
+			t.Errorf("%q is not relative: %v", e.URL, err)
+		}
+		name := strings.TrimPrefix(e.URL, "./")
+		if name == "" || strings.HasSuffix(name, "/") {
+			name += "index.html"
+		}
+		content, ok := present[name]
+		if !ok {
+			t.Errorf("%s is listed and not there", e.URL)
+		}
+		sum := hash(content)
+		if inName := strings.Contains(name, sum); inName == (e.Revision != nil) || !inName && *e.Revision != sum {
+			t.Errorf("%s has revision %v, its hash is %s", e.URL, e.Revision, sum)
+		}
+		listed[name] = true
+	}
+	for name := range present {
+		if name != "worker.js" && !strings.HasSuffix(name, ".wasm.js") && !listed[name] {
+			t.Errorf("%s is not kept for offline use", name)
+		}
+	}
+	if listed["worker.js"] {
+		t.Error("the worker keeps itself and would never change")
+	}
+}
+
+func moduleIsSmall(t *testing.T, dir string) {
+	for name, content := range files(t, dir) {
+		if !strings.HasSuffix(name, ".wasm.gz") {
+			continue
+		}
+		t.Logf("%s: %d bytes", name, len(content))
+		if len(content) > mostModule {
+			t.Errorf("%s takes %d bytes, at most %d are allowed: see make size", name, len(content), mostModule)
+		}
+		plain, err := gunzipped(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := joinData(plain); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Error("no module")
+}
+
+// zopfli's gzip is a gzip of the same bytes, and smaller.
+func TestDeflate(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := npmInstall(root); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, "web", "build", "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := deflate(root, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := gunzipped(small); err != nil || !bytes.Equal(plain, content) {
+		t.Errorf("other bytes come back: %v", err)
+	}
+	usual, err := gzipped(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(small) >= len(usual) {
+		t.Errorf("%d bytes, gzip takes %d", len(small), len(usual))
+	}
+}
+
+// The lock file names versions and hashes, no registry.
+func TestLockFileNamesNoHost(t *testing.T) {
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, "web", "build", "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(content, []byte(`"resolved"`)) {
+		t.Error("package-lock.json says where its packages were downloaded: install with web/build/.npmrc")
+	}
+}
+
+func TestWebManifests(t *testing.T) {
+	for _, lang := range content.Langs {
+		text, err := webManifest(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m struct {
+			Name, Description, Lang, Scope, Display string
+			ShortName                               string `json:"short_name"`
+			StartURL                                string `json:"start_url"`
+			Icons                                   []struct{ Src, Sizes, Purpose string }
+		}
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Lang != string(lang) || strings.Contains(m.Name+m.ShortName+m.Description, "manifest.") || m.Name == "" || m.Description == "" {
+			t.Errorf("%s: %+v", lang, m)
+		}
+		// Wherever the folder lies, the scope is the folder and the start is the page.
+		base, err := url.Parse("https://example.com/cours/gpu/" + (&Site{}).Manifest(lang))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolve := func(ref string) string {
+			u, err := base.Parse(ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return u.Path
+		}
+		start := map[content.Lang]string{content.French: "/cours/gpu/", content.English: "/cours/gpu/en/"}[lang]
+		if resolve(m.Scope) != "/cours/gpu/" || resolve(m.StartURL) != start {
+			t.Errorf("%s: scope %s, start %s", lang, resolve(m.Scope), resolve(m.StartURL))
+		}
+		sizes := map[string]bool{}
+		for _, icon := range m.Icons {
+			sizes[icon.Sizes+icon.Purpose] = true
+			if !strings.HasPrefix(resolve(icon.Src), "/cours/gpu/icon") {
+				t.Errorf("%s: icon at %s", lang, resolve(icon.Src))
+			}
+		}
+		for _, want := range []string{"192x192", "512x512", "512x512maskable"} {
+			if !sizes[want] {
+				t.Errorf("%s: no icon %s", lang, want)
+			}
+		}
+	}
+}
+
+func TestIcons(t *testing.T) {
+	for _, side := range append([]int{touchIconSize}, iconSizes...) {
+		content, err := iconPNG(side)
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := img.Bounds(); b.Dx() != side || b.Dy() != side {
+			t.Errorf("icon of %d is %v", side, b)
+		}
+		if r, g, b, a := img.At(0, 0).RGBA(); r>>8 != 0xfb || g>>8 != 0xfa || b>>8 != 0xf6 || a>>8 != 0xff {
+			t.Errorf("icon of %d has a corner of another colour", side)
+		}
+	}
+	// A mask may leave only the circle of 80 %.
+	for y := range iconSide {
+		for x := range iconSide {
+			dx, dy := float64(x)+.5-iconSide/2, float64(y)+.5-iconSide/2
+			if dx*dx+dy*dy > .16*iconSide*iconSide && iconAt(float64(x)+.5, float64(y)+.5) != paper {
+				t.Fatalf("the drawing reaches %d, %d, outside every mask", x, y)
+			}
+		}
+	}
+	if svg := string(iconSVG()); strings.Count(svg, "<path") != len(iconLayers) || strings.Contains(svg, "style") {
+		t.Errorf("icon.svg is %s", svg)
+	}
+}
+
+func TestDraw(t *testing.T) {
+	var drawings []Drawing
+	for _, lang := range content.Langs {
+		scene, err := view.Compute(view.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		options, err := chart.Where(view.NewFigures(scene, lang))
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawings = append(drawings, Drawing{Name: string(lang) + "-wide", Options: options, Width: 660, Height: chart.WhereHeight})
+	}
+	pictures, err := Draw(drawings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(pictures) != len(drawings) {
+		t.Fatalf("%d pictures of %d charts", len(pictures), len(drawings))
+	}
+	for i, picture := range pictures {
+		name := drawings[i].Name
+		if !strings.HasPrefix(picture, `<svg viewBox="0 0 660 228">`) {
+			t.Errorf("%s starts with %.80s", name, picture)
+		}
+		for _, refused := range []string{" style=", "<style", " class=", "zr0", "ecmeta", "NaN", "undefined"} {
+			if strings.Contains(picture, refused) {
+				t.Errorf("%s: %q in the picture", name, refused)
+			}
+		}
+		for _, want := range []string{`fill="var(--activations)"`, `stroke="var(--alarm)"`, `id="` + name + `-`, `url(#` + name + `-`, "GeForce"} {
+			if !strings.Contains(picture, want) {
+				t.Errorf("%s: no %s in the picture", name, want)
+			}
+		}
+	}
+	if !strings.Contains(pictures[0], "À la main") || !strings.Contains(pictures[1], "By hand") {
+		t.Error("the pictures do not speak their languages")
+	}
+}
