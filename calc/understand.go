@@ -1,0 +1,313 @@
+package calc
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"vrametre/calc/cuda"
+	"vrametre/calc/fault"
+	"vrametre/calc/gpu"
+	"vrametre/calc/optim"
+	"vrametre/calc/torch"
+	"vrametre/calc/walk"
+)
+
+// What Request.Want may list.
+const (
+	WantMaxBatch = "max_batch"
+	WantAdvice   = "advice"
+	WantTimeline = "timeline"
+	WantLayers   = "layers"
+	WantBlocks   = "blocks"
+)
+
+// Wants lists them all.
+var Wants = []string{WantMaxBatch, WantAdvice, WantTimeline, WantLayers, WantBlocks}
+
+// Precisions lists the values of Request.Precision.
+var Precisions = []string{"fp32", "fp64", "amp-fp16", "amp-bf16", "bf16", "fp16", "bf16-master"}
+
+// Optimizers lists the values of Optimizer.Name.
+var Optimizers = optim.Names()
+
+// Defaults of a Request.
+const (
+	DefaultBatch   = 32
+	DefaultSteps   = 4
+	DefaultGPU     = "tesla-t4"
+	DefaultPyTorch = "2.11"
+	// MaxBatch bounds Request.Batch and the search for the largest batch.
+	MaxBatch = 1 << 30
+	// MaxSteps bounds Request.Steps.
+	MaxSteps = 64
+)
+
+// query is a request with its defaults filled in and its words understood.
+type query struct {
+	Request
+	train   bool
+	major   int
+	minor   int
+	rules   torch.Rules
+	dtype   torch.DType // of parameters and floating inputs
+	amp     torch.DType
+	optim   optim.Config
+	master  int64
+	card    gpu.Card
+	budget  *gpu.Budget
+	context cuda.Constant
+	// workspace is cuBLAS's, of one thread.
+	workspace cuda.Constant
+	// trunk are the paths of every top-level module but the last with parameters.
+	trunk []string
+	// kv is the cached elements per token and sample.
+	kv       int64
+	zeroAt   int
+	keepGrad bool
+}
+
+func choice(field, value, def string, allowed []string) (string, error) {
+	if value == "" {
+		return def, nil
+	}
+	if !slices.Contains(allowed, value) {
+		return "", fault.New("field-choice", field, "value", value, "allowed", strings.Join(allowed, ", "))
+	}
+	return value, nil
+}
+
+// understand fills the defaults and checks every field.
+func understand(r Request) (*query, error) {
+	q := &query{Request: r}
+	for _, c := range []struct {
+		field   string
+		value   *string
+		def     string
+		allowed []string
+	}{
+		{"mode", &q.Mode, "train", []string{"train", "infer"}},
+		{"loss", &q.Loss, "", Losses},
+		{"precision", &q.Precision, "fp32", Precisions},
+		{"optimizer.name", &q.Optimizer.Name, "adam", Optimizers},
+		{"zero_grad", &q.ZeroGrad, "", []string{"set_to_none", "zeros"}},
+		{"zero_grad_at", &q.ZeroGradAt, "start", []string{"start", "before-backward", "end"}},
+		{"attention", &q.Attention, "auto", []string{"auto", "math", "flash", "efficient"}},
+		{"device.os", &q.Device.OS, gpu.Linux, []string{gpu.Linux, gpu.Windows, gpu.WSL}},
+		{"language", &q.Language, "fr", []string{"fr", "en"}},
+	} {
+		v, err := choice(c.field, *c.value, c.def, c.allowed)
+		if err != nil {
+			return nil, err
+		}
+		*c.value = v
+	}
+	for _, w := range q.Want {
+		if !slices.Contains(Wants, w) {
+			return nil, fault.New("field-choice", "want", "value", w, "allowed", strings.Join(Wants, ", "))
+		}
+	}
+	for _, c := range []struct {
+		field string
+		value *int64
+		def   int64
+		limit int64
+	}{
+		{"batch", &q.Batch, DefaultBatch, MaxBatch},
+		{"accumulation", ptr(int64(q.Accumulation)), 1, 1 << 20},
+		{"steps", ptr(int64(q.Steps)), DefaultSteps, MaxSteps},
+	} {
+		if *c.value == 0 {
+			*c.value = c.def
+		}
+		if *c.value < 1 || *c.value > c.limit {
+			return nil, fault.New("field-range", c.field, "value", *c.value, "low", 1, "high", c.limit)
+		}
+		switch c.field {
+		case "accumulation":
+			q.Accumulation = int(*c.value)
+		case "steps":
+			q.Steps = int(*c.value)
+		}
+	}
+	if q.NumClasses < 0 || q.NumClasses > 1<<24 {
+		return nil, fault.New("field-range", "num_classes", "value", q.NumClasses, "low", 1, "high", 1<<24)
+	}
+	for i, in := range q.Input {
+		at := "input"
+		if len(q.Input) > 1 {
+			at = "input[" + strconv.Itoa(i) + "]"
+		}
+		if in.DType != "" {
+			if _, ok := torch.ParseDType(in.DType); !ok {
+				return nil, fault.New("field-choice", at+".dtype", "value", in.DType, "allowed", "float32, float64, float16, bfloat16, int64, int32, uint8, bool")
+			}
+		}
+		if in.Tokens < 0 || in.Tokens > 1<<30 {
+			return nil, fault.New("field-range", at+".tokens", "value", in.Tokens, "low", 1, "high", 1<<30)
+		}
+		if len(in.Shape) > 7 {
+			return nil, fault.New("shape-rank", at+".shape", "shape", torch.Shape(in.Shape), "dim", 7)
+		}
+		for _, d := range in.Shape {
+			if d < 1 || d > 1<<40 {
+				return nil, fault.New("field-range", at+".shape", "value", d, "low", 1, "high", int64(1)<<40)
+			}
+		}
+	}
+	q.train = q.Mode == "train"
+	if err := q.version(); err != nil {
+		return nil, err
+	}
+	if err := q.precision(); err != nil {
+		return nil, err
+	}
+	if err := q.adapter(); err != nil {
+		return nil, err
+	}
+	if err := q.parallel(); err != nil {
+		return nil, err
+	}
+	return q, q.device()
+}
+
+func (q *query) adapter() error {
+	a := q.Adapter
+	if a == nil {
+		return nil
+	}
+	if a.Kind != "lora" {
+		return fault.New("field-choice", "adapter.kind", "value", a.Kind, "allowed", "lora")
+	}
+	if a.Rank < 1 || a.Rank > 1<<16 {
+		return fault.New("field-range", "adapter.rank", "value", a.Rank, "low", 1, "high", 1<<16)
+	}
+	if len(a.Targets) == 0 {
+		return fault.New("adapter-targets", "adapter.targets", "targets", "")
+	}
+	switch a.Base {
+	case "", "fp32":
+	case "bf16", "nf4":
+		q.dtype = torch.BFloat16
+	case "fp16":
+		q.dtype = torch.Float16
+	default:
+		return fault.New("field-choice", "adapter.base", "value", a.Base, "allowed", "fp32, fp16, bf16, nf4")
+	}
+	return nil
+}
+
+func (q *query) parallel() error {
+	p := q.Parallel
+	for _, c := range []struct {
+		field string
+		value int
+		high  int
+	}{{"data", p.Data, 1 << 20}, {"zero", p.Zero, 3}, {"tensor", p.Tensor, 1}, {"pipeline", p.Pipeline, 1}, {"microbatches", p.Microbatches, 1 << 20}} {
+		if c.value < 0 || c.value > c.high {
+			return fault.New("field-range", "parallel."+c.field, "value", c.value, "low", 0, "high", c.high)
+		}
+	}
+	if p.Sequence {
+		return fault.New("field-choice", "parallel.sequence", "value", true, "allowed", "false")
+	}
+	if q.Inference != nil {
+		if q.Inference.Context < 1 || q.Inference.Context > 1<<30 {
+			return fault.New("field-range", "inference.context", "value", q.Inference.Context, "low", 1, "high", 1<<30)
+		}
+		if _, err := choice("inference.kv_dtype", q.Inference.KVDType, "", []string{"fp32", "fp16", "bf16", "fp8"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// version turns Request.PyTorch into rules. Sources of each are at torch.Rules.
+func (q *query) version() error {
+	v := q.PyTorch
+	if v == "" {
+		v = DefaultPyTorch
+	}
+	parts := strings.Split(v, ".")
+	var err, err2 error
+	q.major, err = strconv.Atoi(parts[0])
+	if len(parts) > 1 {
+		q.minor, err2 = strconv.Atoi(parts[1])
+	}
+	if err != nil || err2 != nil || len(parts) > 3 || q.major < 1 || q.major > 9 || (q.major == 1 && q.minor < 10) {
+		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.10")
+	}
+	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
+	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
+		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0), FusedRMSNorm: since(2, 9),
+		SoftmaxSavesInput: !since(1, 11)}
+	if !since(2, 0) {
+		q.rules.ForeachAdamLists = 2
+	}
+	q.rules.Attention = q.Attention
+	if q.Attention == "auto" {
+		q.rules.Attention = "efficient"
+		if strings.HasPrefix(q.Precision, "amp-") || strings.HasPrefix(q.Precision, "bf16") || q.Precision == "fp16" {
+			q.rules.Attention = "flash"
+		}
+	}
+	foreach := since(2, 0)
+	if q.Optimizer.Foreach != nil {
+		foreach = *q.Optimizer.Foreach
+	}
+	o := q.Optimizer
+	q.optim = optim.Config{Name: o.Name, Momentum: o.Momentum != 0, AMSGrad: o.AMSGrad, Centered: o.Centered, WeightDecay: o.WeightDecay != 0,
+		Foreach: foreach, Fused: o.Fused, AdamLists: q.rules.ForeachAdamLists}
+	q.keepGrad = q.ZeroGrad == "zeros" || (q.ZeroGrad == "" && !since(2, 0))
+	q.zeroAt = map[string]int{"start": walk.ZeroAtStart, "before-backward": walk.ZeroBeforeBackward, "end": walk.ZeroAtEnd}[q.ZeroGradAt]
+	return nil
+}
+
+func (q *query) precision() error {
+	switch q.Precision {
+	case "fp64":
+		q.dtype = torch.Float64
+	case "amp-fp16":
+		q.amp = torch.Float16
+	case "amp-bf16":
+		q.amp = torch.BFloat16
+	case "fp16":
+		q.dtype = torch.Float16
+	case "bf16":
+		q.dtype = torch.BFloat16
+	case "bf16-master":
+		q.dtype, q.master = torch.BFloat16, 4
+	}
+	return nil
+}
+
+func (q *query) device() error {
+	d := &q.Device
+	if d.GPU == "" && d.TotalBytes == nil {
+		d.GPU = DefaultGPU
+	}
+	if d.GPU != "" {
+		c, ok := gpu.ByID(d.GPU)
+		if !ok {
+			return fault.New("gpu-unknown", "device.gpu", "gpu", d.GPU)
+		}
+		q.card = c
+	}
+	for field, v := range map[string]*int64{"device.context_bytes": d.ContextBytes, "device.total_bytes": d.TotalBytes} {
+		if v != nil && (*v < 0 || *v > 1<<50) {
+			return fault.New("field-range", field, "value", *v, "low", 0, "high", int64(1)<<50)
+		}
+	}
+	b, err := gpu.BudgetOf(q.card, gpu.Options{OS: d.OS, Desktop: d.Desktop, PyTorchMajor: q.major, PyTorchMinor: q.minor,
+		TotalBytes: d.TotalBytes, ContextBytes: d.ContextBytes})
+	if err != nil {
+		return fault.New("gpu-size", "device.total_bytes", "gpu", d.GPU)
+	}
+	q.budget = &b
+	q.context = cuda.Context(q.major, q.minor, q.vendor(), q.card.Architecture)
+	q.workspace = cuda.CublasWorkspace(q.major, q.minor, q.vendor(), q.card.Architecture)
+	return nil
+}
+
