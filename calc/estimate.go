@@ -202,4 +202,3 @@ func (q *query) fitsIn(p *torch.Program, a *cuda.Allocator) bool {
 	cfg.Extra, cfg.Timeline = q.beside(p, q.Batch), false
 	return !walk.Run(p, cfg, cuda.New(q.allocator(q.budget.Usable))).OutOfMemory
 }
-

@@ -47,4 +47,3 @@ func (q *query) blocks(res *Result, w *walk.Walk, p *torch.Program) {
 		res.Segments = append(res.Segments, seg)
 	}
 }
-

@@ -310,4 +310,3 @@ func (q *query) device() error {
 	q.workspace = cuda.CublasWorkspace(q.major, q.minor, q.vendor(), q.card.Architecture)
 	return nil
 }
-
