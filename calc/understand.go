@@ -242,7 +242,7 @@ func (q *query) version() error {
 	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
 	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
 		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0), FusedRMSNorm: since(2, 9),
-		SoftmaxSavesInput: !since(1, 11)}
+		MathUpcasts: since(2, 5), SoftmaxSavesInput: !since(1, 11)}
 	if !since(2, 0) {
 		q.rules.ForeachAdamLists = 2
 	}
@@ -294,6 +294,9 @@ func (q *query) device() error {
 			return fault.New("gpu-unknown", "device.gpu", "gpu", d.GPU)
 		}
 		q.card = c
+	}
+	if older := []string{"Kepler", "Maxwell", "Pascal", "Volta", "Turing"}; q.Attention == "auto" && q.rules.Attention == "flash" && slices.Contains(older, q.card.Architecture) {
+		q.rules.Attention = "efficient" // flash attention wants compute capability 8.0 (sdp_utils.cpp, check_flash_attention_hardware_support)
 	}
 	for field, v := range map[string]*int64{"device.context_bytes": d.ContextBytes, "device.total_bytes": d.TotalBytes} {
 		if v != nil && (*v < 0 || *v > 1<<50) {

@@ -23,6 +23,9 @@ type Rules struct {
 	KernelCopies bool
 	// SoftmaxSavesInput: softmax and log_softmax kept their input beside their result before 1.11 (pytorch PR 66018).
 	SoftmaxSavesInput bool
+	// MathUpcasts: the math kernel of scaled_dot_product_attention computes half operands in float32 and uses
+	// _safe_softmax, since 2.5 (aten/src/ATen/native/transformers/attention.cpp).
+	MathUpcasts bool
 	// FusedRMSNorm: CUDA's own rms_norm kernel, since 2.9 (pytorch PR 153666).
 	FusedRMSNorm bool
 	// AccumulateInPlace: the engine adds a second gradient into the first when it holds the
