@@ -5,6 +5,7 @@ package read
 
 import (
 	"strconv"
+	"strings"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/models"
@@ -70,10 +71,6 @@ type Model struct {
 	Flat bool
 	// DType of the weights where the text says so.
 	DType string
-	// Frozen are module paths whose parameters take no gradient.
-	Frozen []string
-	// Adapter is what the text shows of LoRA; nil: none.
-	Adapter *nn.Adapter
 	// Stated is what a summary says of itself.
 	Stated *Stated
 	// KVElements is what a decoder caches per token and sample.
@@ -95,55 +92,68 @@ func (m *Model) Warn(code, at string, args ...any) {
 // At names a line of a field of the request.
 func At(field string, line int) string { return field + ":" + strconv.Itoa(line) }
 
-// Measure builds the network's modules without running them: totals, and each node's parameters by path. A tensor that
-// several modules share counts in the first that holds it, as in model.parameters().
-func (m *Model) Measure() (err error) {
+// Measure builds the network's modules without running them: totals, and each node's parameters by path. prefix is the
+// path of the network's root in the tree. A tensor that several modules share counts in the first that holds it, as in
+// model.parameters().
+func (m *Model) Measure(prefix string) (err error) {
 	defer fault.Catch(&err)
 	g := torch.NewGraph(2, torch.Rules{})
-	root := m.Build(&nn.Builder{G: g, Training: true, Adapter: m.adapter()}).Root.Module
+	root := m.Build(&nn.Builder{G: g, Training: true}).Root.Module
 	below := map[string]int64{}
 	seen := map[torch.Tensor]bool{}
-	frozen := map[string]bool{}
-	for _, p := range m.Frozen {
-		frozen[p] = true
-	}
 	m.Parameters, m.Trainable = 0, 0
-	var walk func(mod *torch.Module, free bool) int64
-	walk = func(mod *torch.Module, free bool) int64 {
-		free = free && !frozen[mod.Path]
+	var walk func(mod *torch.Module) int64
+	walk = func(mod *torch.Module) int64 {
 		var n int64
 		for _, p := range mod.Params {
-			if !seen[p] {
-				seen[p] = true
-				c := int64(1)
-				for _, d := range g.Shape(p) {
-					c *= d
-				}
-				n += c
-				if free {
-					m.Trainable += c
-				}
+			if seen[p] {
+				continue
+			}
+			seen[p] = true
+			c := int64(1)
+			for _, d := range g.Shape(p) {
+				c *= d
+			}
+			if n += c; n < 0 {
+				fault.Throw("size-overflow", mod.Path, "shape", torch.Shape(g.Shape(p)))
+			}
+			if g.Needs(p) {
+				m.Trainable += c
 			}
 		}
-		m.Parameters += n
 		for _, c := range mod.Children {
-			n += walk(c, free)
+			if n += walk(c); n < 0 {
+				fault.Throw("size-overflow", mod.Path, "shape", torch.Shape{})
+			}
 		}
-		below[mod.Path] = n
+		path := mod.Path
+		if prefix != "" {
+			if path = prefix; mod.Path != "" {
+				path += "." + mod.Path
+			}
+		}
+		below[path] = n
 		return n
 	}
-	walk(root, true)
+	m.Parameters = walk(root)
 	m.Tree.fill(below)
+	if prefix != "" {
+		m.Tree.wrap(m.Parameters, prefix)
+	}
 	return nil
 }
 
-// adapter is a copy, since building counts the layers it finds.
-func (m *Model) adapter() *nn.Adapter {
-	if m.Adapter == nil {
-		return nil
+// wrap gives the nodes above the network's root its parameters.
+func (n *Node) wrap(total int64, prefix string) {
+	if n.Path == prefix {
+		return
 	}
-	a := *m.Adapter
-	return &a
+	n.Params = total
+	for _, c := range n.Children {
+		if strings.HasPrefix(prefix, c.Path) {
+			c.wrap(total, prefix)
+		}
+	}
 }
 
 func (n *Node) fill(below map[string]int64) {

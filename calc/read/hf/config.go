@@ -183,7 +183,7 @@ func Read(data []byte, tokens int64) (m *read.Model, err error) {
 	if a.assumed && tokens == 0 {
 		r.Warn("input-assumed", "input", "tokens", r.Inputs[0].Shape[0])
 	}
-	if err := r.Measure(); err != nil {
+	if err := r.Measure(""); err != nil {
 		return nil, err
 	}
 	r.Tree = read.Modules(r)

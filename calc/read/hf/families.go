@@ -101,7 +101,7 @@ func architecture(c *config, r *read.Model) *found {
 func decoder(c *config, r *read.Model, d *models.Decoder, t string) *found {
 	class := c.class()
 	switch {
-	case strings.HasSuffix(class, "Model"):
+	case strings.HasSuffix(class, "Model") && !strings.HasSuffix(class, "LMHeadModel"):
 		d.NoHead = true
 	case strings.HasSuffix(class, "ForSequenceClassification"):
 		d.Labels = c.labels()

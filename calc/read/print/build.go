@@ -22,7 +22,7 @@ func Read(text string, shape []int64) (m *read.Model, err error) {
 		return nil, fault.New("print-none", at(1))
 	}
 	r := &reader{m: &read.Model{Kind: "print", Loss: "cross_entropy", Warnings: warn}, shape: shape,
-		specs: map[*module]nn.Spec{}, node: map[*module]*read.Node{}, once: map[string]bool{}, widths: map[*module]int64{}, last: map[*module]bool{}}
+		specs: map[*module]nn.Spec{}, node: map[*module]*read.Node{}, once: map[string]bool{}, widths: map[*module]int64{}, last: map[*module]bool{}, dropout: map[*module]float64{}}
 	root := r.choose(roots)
 	r.tree(root.module, root.orphan)
 	return r.m, nil
@@ -62,6 +62,10 @@ type reader struct {
 	// widths of norms printed without one; last: Permutes to channels last.
 	widths map[*module]int64
 	last   map[*module]bool
+	// dropout of attentions, which they do not print.
+	dropout map[*module]float64
+	// prefix is the path of the network's root in the printed tree, where PEFT wraps it.
+	prefix string
 }
 
 // tree understands the printed root.
@@ -84,7 +88,7 @@ func (r *reader) tree(root *module, orphan bool) {
 		return
 	}
 	v := classOf(root)
-	if v == nil && !sequential(root) {
+	if v == nil && !sequential(root) && !(orphan && len(root.kids) == 1) {
 		r.warn(root, "assumed-sequential")
 	}
 	if len(root.kids) == 0 {
@@ -158,7 +162,7 @@ func (r *reader) cut(m *module) *fault.Error {
 // finish measures the network and keeps it, unless the text was cut.
 func (r *reader) finish(build func(*nn.Builder) *models.Net, cut *fault.Error) {
 	r.m.Build = build
-	if err := r.m.Measure(); err != nil {
+	if err := r.m.Measure(r.prefix); err != nil {
 		e, ok := err.(*fault.Error)
 		if !ok {
 			panic(err)

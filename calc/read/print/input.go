@@ -12,8 +12,10 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// sides are the images that known families are made for, where not 224 x 224.
-var sides = map[string]int64{"Inception3": 299, "InceptionV3": 299, "InceptionV4": 299, "Xception": 299, "Unet": 256, "UNet": 256}
+// sides are the images that known classifiers are made for.
+var sides = map[string]int64{"ResNet": 224, "ResNeXt": 224, "WideResNet": 224, "VGG": 224, "AlexNet": 224, "MobileNetV2": 224, "MobileNetV3": 224,
+	"EfficientNet": 224, "MNASNet": 224, "RegNet": 224, "ConvNeXt": 224, "DenseNet": 224, "SqueezeNet": 224, "ShuffleNetV2": 224, "VisionTransformer": 224,
+	"SwinTransformer": 224, "GoogLeNet": 224, "MaxVit": 224, "Inception3": 299, "InceptionV3": 299, "InceptionV4": 299, "Xception": 299}
 
 // input finds what the network takes where the text proves it: the known class's own size, the first layer's features,
 // or the only image for which the first linear layer fits. Otherwise there is no input and the caller asks.
@@ -46,11 +48,7 @@ func (r *reader) input(root *module) {
 		}
 		return shape
 	}
-	if w.rank == 4 && classOf(root) != nil && !chains[root.kind()] {
-		side := sides[root.kind()]
-		if side == 0 {
-			side = 224
-		}
+	if side := sides[root.kind()]; side > 0 && w.rank == 4 && (classOf(root) != nil || r.m.Name != "") {
 		if r.try(set(side)) == nil {
 			r.m.Inputs = []models.Input{{Shape: slices.Clone(shape)}}
 			return

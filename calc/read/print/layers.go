@@ -61,8 +61,11 @@ func through(y torch.Tensor, layers []*nn.Layer) torch.Tensor {
 	return y
 }
 
-// parsed gives the arguments of a printed layer.
+// args are the arguments of a printed layer; none of a missing one.
 func (m *module) args() map[string]any {
+	if m == nil {
+		return nil
+	}
 	a, _ := arguments(alias(m.kind()), m.extra)
 	return a
 }
@@ -265,9 +268,8 @@ func sequential(m *module) bool {
 
 // chains are subclasses of nn.Sequential with named children, or modules whose forward is one.
 var chains = map[string]bool{
-	"SimpleStemIN": true, "BottleneckTransform": true, "AnyStage": true, "_Transition": true, "Transition": true, "MLPBlock": true, "MLP": true,
+	"SimpleStemIN": true, "BottleneckTransform": true, "AnyStage": true, "_Transition": true, "Transition": true, "MLPBlock": true,
 	"ConvNormActivation": true, "Conv2dNormActivation": true, "Conv3dNormActivation": true, "ConvBNActivation": true, "ConvBNReLU": true,
-	"BasicConv2d": false, "ConvBnAct": true, "ConvModule": true, "Conv2dReLU": true, "SegmentationHead": true, "ClassificationHead": true, "BasicStem": true,
-	"TransformerFFN": true, "FeedForward": true, "Mlp": true, "DoubleConv": true, "OutConv": true, "Down": true, "FCNHead": true, "DeepLabHead": true,
-	"ConvBlock": true, "ConvBNAct": true, "ConvBN": true, "Conv": true, "ConvNormAct": true, "PatchMerging": false,
+	"Conv2dReLU": true, "SegmentationHead": true, "ClassificationHead": true, "FeedForward": true, "DoubleConv": true, "OutConv": true, "Down": true,
+	"FCNHead": true, "DeepLabHead": true, "ConvBlock": true, "Activation": true,
 }

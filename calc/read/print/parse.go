@@ -39,6 +39,9 @@ func (m *module) kind() string {
 }
 
 func (m *module) kid(name string) *module {
+	if m == nil {
+		return nil
+	}
 	for _, k := range m.kids {
 		if k.name == name {
 			return k

@@ -33,6 +33,11 @@ func (r *reader) infer(m *module) {
 		in[i] = widthIn(k)
 	}
 	for i, k := range m.kids {
+		if k.kind() == "MultiheadAttention" { // a transformer layer gives its attention the dropout it prints as its own
+			if p, ok := m.kid("dropout1").args()["p"].(float64); ok && p >= 0 && p <= 1 {
+				r.dropout[k] = p
+			}
+		}
 		if k.kind() == "Permute" && i+1 < len(m.kids) {
 			r.last[k] = wants(m.kids[i+1]).dim == -1
 		}
@@ -112,7 +117,7 @@ func (r *reader) attention(m *module) nn.Spec {
 	}
 	heads := headsOf(embed)
 	r.warn(m, "assumed-heads", "embed_dim", embed, "num_heads", heads)
-	return nn.MultiheadAttention{Embed: embed, Heads: heads, BatchFirst: true, NoWeights: true, NoBias: out.args()["bias"] == false}
+	return nn.MultiheadAttention{Embed: embed, Heads: heads, P: r.dropout[m], BatchFirst: true, NoWeights: true, NoBias: out.args()["bias"] == false}
 }
 
 // headsOf is the usual number of heads of a width: 64 features each where that divides it, else the largest of 32 to 1.
@@ -123,4 +128,28 @@ func headsOf(width int64) int64 {
 		}
 	}
 	return 1
+}
+
+// PEFT's wrapper of a linear layer: the frozen layer and two matrices of low rank beside it.
+func init() {
+	class(variant{need: []string{"base_layer", "lora_A", "lora_B"}, forward: func(c *call) forward {
+		g, base := c.g, c.kid("base_layer")
+		g.Freeze(base.Module)
+		a, b := c.kid("lora_A"), c.kid("lora_B")
+		drop := c.kid("lora_dropout")
+		return func(x ...torch.Tensor) torch.Tensor {
+			y := base.Call(x[0])
+			if len(a.Kids) == 0 || len(b.Kids) == 0 {
+				return y
+			}
+			g.Keep(y)
+			d := g.DType(y)
+			z := x[0]
+			if drop != nil && len(drop.Kids) > 0 {
+				z = drop.Kids[0].Call(z)
+			}
+			z = g.Scale(b.Kids[0].Call(a.Kids[0].Call(z)))
+			return g.To(g.Add(y, z), d)
+		}
+	}}, "Linear", "Linear4bit", "Linear8bitLt")
 }
