@@ -189,8 +189,12 @@ func (g *Graph) sdpaMath(q, k, v Tensor, a SDPAArgs) Tensor {
 	return g.To(y, d)
 }
 
-// safeSoftmax makes a softmax, a comparison with -inf, its conjunction by row and the chosen result.
+// safeSoftmax is one operation whose kernel makes a softmax, a comparison with -inf, its conjunction by row and the
+// chosen result.
 func (g *Graph) safeSoftmax(x Tensor) Tensor {
+	if !g.Rules.KernelCopies {
+		return g.Softmax(x)
+	}
 	t := g.t[x]
 	rows := g.shapeOf(t.shape...)
 	rows[len(rows)-1] = 1
