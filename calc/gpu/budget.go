@@ -217,7 +217,7 @@ func (b *Budget) setTotal(c Card, o Options) error {
 		visible, source = box, SourceSeen // the total itself was seen, with what lies between unknown
 	}
 	eccOn := visible <= box/16*15
-	if o.ECC != nil && *o.ECC != eccOn && c.hasECC() {
+	if o.ECC != nil && *o.ECC != eccOn && c.HasECC() {
 		seen = [2]float64{}
 		if eccOn = *o.ECC; eccOn {
 			visible = visible / 16 * 15
@@ -308,8 +308,8 @@ func (c *Card) visible(size int64) (bytes int64, source string) {
 	return size << 30, SourceBox
 }
 
-// hasECC says whether GDDR6 ECC can be switched on this card.
-func (c *Card) hasECC() bool {
+// HasECC says whether GDDR6 ECC can be switched on this card.
+func (c *Card) HasECC() bool {
 	return c.Vendor == "nvidia" && (c.Segment == Workstation || c.Segment == Datacenter && c.Architecture != "Hopper")
 }
 

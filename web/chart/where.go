@@ -32,7 +32,7 @@ func Where(f view.Figures) (Options, error) {
 			view.Text(lang, "chart.where.rule", view.Args{"total": ruleTotal}),
 			view.Text(lang, "chart.where.simulated", view.Args{"total": peak}),
 		},
-		{view.Text(lang, "chart.where.card", view.Args{"card": view.Text(lang, "card."+f.Scene().State.GPU, nil), "total": card})},
+		{view.Text(lang, "chart.where.card", view.Args{"card": f.Scene().State.Device.Name(lang), "total": card})},
 	}
 
 	bar.SetGlobalOptions(

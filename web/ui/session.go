@@ -82,7 +82,7 @@ func Value(state view.State, control string) string {
 	case island.ControlOptimizer:
 		return state.Optimizer
 	case island.ControlGPU:
-		return state.GPU
+		return state.Device.Choice()
 	}
 	return formatInt(state.Value(control))
 }

@@ -17,7 +17,7 @@ func (scene Scene) Follow(s State) (Scene, error) {
 	if err != nil {
 		return Scene{}, err
 	}
-	if s.Side == scene.State.Side && s.Optimizer == scene.State.Optimizer && s.GPU == scene.State.GPU {
+	if s.Side == scene.State.Side && s.Optimizer == scene.State.Optimizer && s.Device == scene.State.Device {
 		next.Now.MaxBatch = scene.Now.MaxBatch
 	}
 	return next, nil

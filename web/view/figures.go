@@ -501,7 +501,7 @@ func layer(name string, r calc.Result, batch int64) (figure, bool) {
 // card: the chosen card, and what the step needs of it.
 func (f Figures) card(name string, r calc.Result) (figure, bool) {
 	if name == "name" {
-		return figure{"", words, 0, Text(f.lang, "card."+f.scene.State.GPU, nil)}, true
+		return figure{"", words, 0, f.scene.State.Device.Name(f.lang)}, true
 	}
 	if r.Budget == nil {
 		return figure{}, false

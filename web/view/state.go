@@ -19,8 +19,8 @@ type State struct {
 	Optimizer string
 	// BufferPercent is what the lesson's hand calculation adds to the activations.
 	BufferPercent int64
-	// GPU is the catalogue id of the card.
-	GPU string
+	// Device is the card.
+	Device Device
 }
 
 // Optimizer is one choice of the page.
@@ -91,7 +91,7 @@ func (s Scrub) Clamp(n int64) int64 {
 
 // Default is the lesson's own case, on the card of its opening message.
 func Default() State {
-	return State{Batch: 32, Side: 128, Optimizer: "adam", BufferPercent: 36, GPU: Cards[0]}
+	return State{Batch: 32, Side: 128, Optimizer: "adam", BufferPercent: 36, Device: Device{GPU: Cards[0]}}
 }
 
 // OptimizerChoice finds the state's optimizer.
@@ -158,13 +158,9 @@ func (s State) WithOptimizer(id string) State {
 	return s
 }
 
-// WithGPU chooses a card; one that the page does not offer changes nothing.
+// WithGPU chooses a card of the catalogue.
 func (s State) WithGPU(id string) State {
-	for _, card := range Cards {
-		if card == id {
-			s.GPU = id
-		}
-	}
+	s.Device = s.Device.WithGPU(id)
 	return s
 }
 
@@ -175,7 +171,7 @@ func (s State) Request(lang content.Lang) calc.Request {
 		Input:     calc.Inputs{{Shape: []int64{3, s.Side, s.Side}, DType: "float32"}},
 		Batch:     s.Batch,
 		Optimizer: s.OptimizerChoice().Request,
-		Device:    calc.Device{GPU: s.GPU},
+		Device:    s.Device.Request(),
 		Language:  string(lang),
 	}
 }
@@ -190,7 +186,7 @@ func (s State) Fragment() string {
 		"&side=" + strconv.FormatInt(s.Side, 10) +
 		"&opt=" + s.Optimizer +
 		"&buffers=" + strconv.FormatInt(s.BufferPercent, 10) +
-		"&gpu=" + s.GPU
+		s.Device.fragment()
 }
 
 // ParseFragment reads a fragment, with or without its #. What it does not
@@ -212,5 +208,6 @@ func ParseFragment(fragment string) State {
 			s = s.With(name, n)
 		}
 	}
-	return s.WithOptimizer(pairs["opt"]).WithGPU(pairs["gpu"])
+	s.Device = parseDevice(s.Device, pairs)
+	return s.WithOptimizer(pairs["opt"])
 }

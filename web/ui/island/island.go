@@ -110,15 +110,20 @@ func settings(f view.Figures) markup.Node {
 		optimizers = append(optimizers, choice{o.ID, text(f, "optimizer."+o.ID)})
 	}
 	for _, card := range view.Cards {
-		cards = append(cards, choice{card, text(f, "card."+card)})
+		cards = append(cards, choice{card, view.Device{GPU: card}.Name(f.Lang())})
 	}
+	own := choice{view.ChoiceOwn, text(f, "settings.gpu.own")}
+	if state.Device.Choice() == view.ChoiceOwn {
+		own.label = state.Device.Name(f.Lang())
+	}
+	cards = append(cards, own)
 	return markup.Elem("div", markup.A("class", "settings", "role", "group", "aria-label", text(f, "settings.title")),
 		slider(f, view.ScrubBatch),
 		slider(f, view.ScrubSide),
 		chooser(f, ControlOptimizer, optimizers, state.Optimizer),
 		slider(f, view.ScrubValues),
 		slider(f, view.ScrubBuffers),
-		chooser(f, ControlGPU, cards, state.GPU),
+		chooser(f, ControlGPU, cards, state.Device.Choice()),
 	)
 }
 
@@ -207,7 +212,7 @@ func whereLabel(f view.Figures, rule, simulated int64) string {
 	}
 	key, args := "where.label", view.Args{"rule": rule, "simulated": simulated, "kind": largest.Label, "size": largest.SimulatedText}
 	if card, ok := f.Number("card.total"); ok {
-		key, args["card"], args["total"] = "where.label.card", text(f, "card."+f.Scene().State.GPU), card
+		key, args["card"], args["total"] = "where.label.card", f.Scene().State.Device.Name(f.Lang()), card
 	}
 	return view.Text(f.Lang(), key, args)
 }
