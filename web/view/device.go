@@ -244,7 +244,7 @@ func (d Device) Request() calc.Device {
 const otherGPU = "other"
 
 // desktopUsual stands in the address for a desktop of the usual size.
-const desktopUsual = "1"
+const desktopUsual = "yes"
 
 // fragment writes the device as keys of the address.
 func (d Device) fragment() string {
