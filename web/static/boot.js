@@ -52,19 +52,25 @@ if (section) {
   window.addEventListener("vrametre:ready", () => setTimeout(() => delete section.scrollIntoView, 100), { once: true });
 }
 
+// go-app takes an address that it cannot parse for none, and stops.
+if (decoded(location.hash) === undefined) {
+  history.replaceState(history.state, "", location.pathname + location.search);
+}
+
 const environment = {
   GOAPP_VERSION: VERSION,
   GOAPP_STATIC_RESOURCES_URL: root.href.replace(/\/$/, ""),
-  GOAPP_ROOT_PREFIX: decoded(location.pathname), // the one route, in any folder
+  GOAPP_ROOT_PREFIX: decoded(location.pathname) ?? location.pathname, // the one route, in any folder
   GOAPP_INTERNAL_URLS: "[]",
 };
 window.goappGetenv = (name) => environment[name];
 
-function decoded(path) {
+// decoded is undefined where escapes are wrong.
+function decoded(part) {
   try {
-    return decodeURIComponent(path);
+    return decodeURIComponent(part);
   } catch {
-    return path;
+    return undefined;
   }
 }
 

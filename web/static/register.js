@@ -4,7 +4,7 @@ import { banner } from "./banner.js";
 
 export async function register(root) {
   // Without storage the registration is refused, noisily.
-  if (!("serviceWorker" in navigator) || !navigator.cookieEnabled || self.origin === "null") return;
+  if (self.origin === "null" || !("serviceWorker" in navigator) || !navigator.cookieEnabled) return;
   const { serviceWorker } = navigator;
   const controlled = serviceWorker.controller !== null;
   let reloading = false;
