@@ -528,3 +528,14 @@ func required(typ string) map[string]bool {
 	}
 	return need
 }
+
+// Measured in PyTorch 1.13 with torch.utils.checkpoint(use_reentrant=False) inside densenet121(memory_efficient=True),
+// ten classes, 64 x 64 pixels, batch 2.
+func TestCheckpointingIsExact(t *testing.T) {
+	no := false
+	r := estimate(t, Request{Model: Model{Preset: "densenet121", PresetArgs: map[string]any{"memory_efficient": true, "num_classes": 10}}, Batch: 2,
+		PyTorch: "1.13", Input: Inputs{{Shape: []int64{3, 64, 64}}}, Optimizer: Optimizer{Foreach: &no}})
+	if want := int64(61_789_312); r.First.Backward != want {
+		t.Errorf("backward peak %d, measured %d", r.First.Backward, want)
+	}
+}

@@ -335,15 +335,16 @@ func (c *compiler) recompute(s *segment) {
 		c.forward(i, true)
 	}
 	c.inSegment = nil
-}
-
-// endSegment lets go of what the recomputation still holds, and of the segment's inputs.
-func (c *compiler) endSegment(s *segment) {
+	// the recomputed result dies as the recomputation returns (use_reentrant=False, torch/utils/checkpoint.py)
 	for t := s.tFrom; t < s.tTo; t++ {
 		if x := &c.g.t[t]; int(x.last) >= s.to && x.last >= 0 && x.leaf < 0 {
 			c.unref(c.slot[x.store])
 		}
 	}
+}
+
+// endSegment lets go of the segment's inputs.
+func (c *compiler) endSegment(s *segment) {
 	for _, t := range s.in {
 		c.unsave(c.slot[c.g.t[t].store])
 	}
