@@ -85,7 +85,7 @@ func TestFigureTexts(t *testing.T) {
 		{"card.total:card", "4,09~Go", "4.09_GB"},
 		{"params", "538~981", "538,981"},
 		{"x8.batch", "256", "256"},
-		{"layer.0.shape", "32_×_128_×_128", "32_×_128_×_128"},
+		{"layer.0.shape", "32~×~128~×~128", "32~×~128~×~128"},
 		{"saved.margin", "82~%", "82%"},
 		{"rule.activations.ratio", "18,7", "18.7"},
 		{"train.ratio", "1,7", "1.7"},

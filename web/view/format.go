@@ -113,7 +113,7 @@ func Shape(shape []int64) string {
 	for i, n := range shape {
 		parts[i] = strconv.FormatInt(n, 10)
 	}
-	return strings.Join(parts, noBreakSpace+"×"+noBreakSpace)
+	return strings.Join(parts, narrowNoBreakSpace+"×"+narrowNoBreakSpace)
 }
 
 // threeDigits writes n/scale with three significant digits, or all digits of

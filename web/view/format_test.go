@@ -150,7 +150,7 @@ func TestPercentAndRatio(t *testing.T) {
 }
 
 func TestShape(t *testing.T) {
-	if got := plain(Shape([]int64{32, 128, 128})); got != "32_×_128_×_128" {
+	if got := plain(Shape([]int64{32, 128, 128})); got != "32~×~128~×~128" {
 		t.Errorf("Shape = %q", got)
 	}
 }
