@@ -63,7 +63,7 @@ type Reading struct {
 	Sentences []string
 	// Conclusion is one of the Conclusion codes; Question says it to the reader.
 	Conclusion, Question string
-	Match              gpu.Match
+	Match                gpu.Match
 	// Options are the choices that remain.
 	Options []CardOption
 	Limits  []LimitRow
@@ -142,7 +142,7 @@ func (p Probe) Read(current Device, lang content.Lang) Reading {
 	if r.Match.Vendor == "apple" && p.MemoryGiB > 0 {
 		say("memory", Args{"n": int64(p.MemoryGiB)})
 	}
-	if integrated(r.Match) {
+	if integrated(r.Match) || integrated(webgl) {
 		say("integrated", nil)
 	}
 	if p.Opaque {
@@ -204,8 +204,8 @@ func (p Probe) readAdapter() (read struct {
 	return read, args
 }
 
-// integrated says that a match is the processor's own graphics, beside which
-// another card is probable.
+// integrated says that a match is probably the processor's own graphics, which
+// bear a maker's name alone or one of the catalogue's systems on a chip.
 func integrated(m gpu.Match) bool {
 	if m.Vendor != "intel" && m.Vendor != "amd" {
 		return false
