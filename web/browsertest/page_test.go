@@ -1,0 +1,224 @@
+package browsertest
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	cd "github.com/chromedp/chromedp"
+)
+
+var languages = map[string]struct{ path, title, exact string }{
+	"fr": {"", "Pourquoi mon GPU est-il déjà plein ?", "8 623 696 octets"},
+	"en": {"en/", "Why is my GPU already full?", "8,623,696 bytes"},
+}
+
+func TestPagesLoad(t *testing.T) {
+	root := serve(t, "")
+	for lang, page := range languages {
+		tab := opened(t, view{})
+		console, err := watch(tab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab.navigate(root + page.path)
+		tab.awake()
+		if got := tab.text("h1"); got != page.title {
+			t.Errorf("%s: title %q", lang, got)
+		}
+		tab.quiet(root)
+		for _, message := range console() {
+			t.Errorf("%s: console: %s", lang, message)
+		}
+	}
+}
+
+// watch collects what the console says, warnings and errors only.
+func watch(tab *tab) (said func() []string, err error) {
+	messages := make(chan string, 100)
+	go func() {
+		for message, err := range cd.Console(tab) {
+			if err != nil {
+				return
+			}
+			if message.IsException() || strings.Contains(strings.ToLower(message.String()), "error") || strings.Contains(strings.ToLower(message.String()), "warn") {
+				messages <- message.String()
+			}
+		}
+	}()
+	return func() []string {
+		var list []string
+		for {
+			select {
+			case message := <-messages:
+				list = append(list, message)
+			default:
+				return list
+			}
+		}
+	}, nil
+}
+
+// Without JavaScript the lesson is whole, and nothing on it pretends to move.
+func TestWithoutJavaScript(t *testing.T) {
+	root := serve(t, "")
+	for lang, page := range languages {
+		tab := open(t, root+page.path, view{noScripts: true})
+		body := tab.text("main")
+		for _, want := range []string{page.exact, "538", "939", "1", "174"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: no %q", lang, want)
+			}
+		}
+		for selector, want := range map[string]bool{
+			".tank": true, ".where table": true, ".chart .wide svg": true, "noscript p": true, "#end": true,
+			".settings": false, ".toolbar": false, ".scripted": false,
+		} {
+			if got := shown(tab, selector); got != want {
+				t.Errorf("%s: %s shown: %v", lang, selector, got)
+			}
+		}
+		tab.quiet(root)
+	}
+}
+
+// shown reports whether the first element of a selector takes room on the page.
+func shown(tab *tab, selector string) bool {
+	tab.t.Helper()
+	return eval[bool](tab, `document.querySelector("`+selector+`").getClientRects().length > 0`)
+}
+
+// tooWide lists the elements that reach beyond the window.
+const tooWide = `(() => {
+	const wide = [];
+	if (document.documentElement.scrollWidth > innerWidth) wide.push("document: " + document.documentElement.scrollWidth);
+	for (const element of document.querySelectorAll("body *")) {
+		const box = element.getBoundingClientRect();
+		if (box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5) && !element.closest(".skip, svg")) {
+			wide.push(element.tagName + "." + element.className + " " + Math.round(box.left) + ".." + Math.round(box.right));
+		}
+	}
+	return wide.slice(0, 8).join("; ");
+})()`
+
+func TestNoSidewaysScroll(t *testing.T) {
+	root := serve(t, "")
+	for _, path := range []string{"", "en/"} {
+		for _, width := range []int64{320, 390, 640, 768, 1024, 1440} {
+			tab := open(t, root+path, view{width: width})
+			eval[any](tab, `document.querySelectorAll("details").forEach((d) => (d.open = true))`)
+			if wide := eval[string](tab, tooWide); wide != "" {
+				t.Errorf("/%s at %d: %s", path, width, wide)
+			}
+		}
+		// Twice the text at the width of a phone held sideways.
+		tab := open(t, root+path, view{width: 640})
+		eval[any](tab, `document.documentElement.style.fontSize = "200%"`)
+		if width := eval[int](tab, `document.documentElement.scrollWidth`); width > 640 {
+			t.Errorf("/%s with large text: %d px wide", path, width)
+		}
+	}
+}
+
+func TestDark(t *testing.T) {
+	root := serve(t, "")
+	const background = `getComputedStyle(document.documentElement).backgroundColor`
+	light := eval[string](open(t, root, view{media: map[string]string{"prefers-color-scheme": "light"}}), background)
+	dark := eval[string](open(t, root, view{media: map[string]string{"prefers-color-scheme": "dark"}}), background)
+	if light != "rgb(251, 250, 246)" || dark != "rgb(23, 22, 19)" {
+		t.Errorf("light %s, dark %s", light, dark)
+	}
+}
+
+func TestReducedMotion(t *testing.T) {
+	tab := open(t, serve(t, ""), view{media: map[string]string{"prefers-reduced-motion": "reduce"}})
+	moving := eval[int](tab, `[...document.querySelectorAll("*")].filter((e) => getComputedStyle(e).transitionDuration.split(",").some((d) => parseFloat(d) > 0)).length`)
+	if moving != 0 {
+		t.Errorf("%d elements move", moving)
+	}
+}
+
+// In forced colours the kinds of memory keep an outline each.
+func TestForcedColors(t *testing.T) {
+	tab := open(t, serve(t, ""), view{media: map[string]string{"forced-colors": "active"}})
+	if got := eval[string](tab, `getComputedStyle(document.querySelector(".vessel i")).outlineStyle`); got != "solid" {
+		t.Errorf("outline %q", got)
+	}
+}
+
+func TestPrint(t *testing.T) {
+	root := serve(t, "")
+	tab := open(t, root, view{})
+	pdf, err := cd.Run(tab, cd.PrintToPDF(cd.PDFPaper(cd.PaperA4), cd.PDFPrintBackground()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheets := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(pdf, -1))
+	if sheets == 0 || sheets > 6 {
+		t.Errorf("%d sheets, want at most 6", sheets)
+	}
+	paper := open(t, root, view{print: true, width: 700})
+	for selector, want := range map[string]bool{".tank": true, ".where table": true, ".settings": false, ".toolbar": false, "nav": false, ".live": false} {
+		if got := shown(paper, selector); got != want {
+			t.Errorf("print: %s shown: %v", selector, got)
+		}
+	}
+}
+
+// The folder works wherever it is put.
+func TestSubPaths(t *testing.T) {
+	for _, prefix := range []string{"/cours/gpu", "/un dossier accentué/été 2"} {
+		root := serve(t, prefix)
+		for _, path := range []string{"", "index.html", "en/", "en/index.html"} {
+			tab := open(t, root+path, view{})
+			tab.quiet(root)
+		}
+		// The language switch leads to the other page and back.
+		tab := open(t, root, view{})
+		for _, want := range []string{"Why is my GPU already full?", "Pourquoi mon GPU est-il déjà plein ?"} {
+			if err := cd.Do(tab, cd.Click(cd.CSS("nav [hreflang]"))); err != nil {
+				t.Fatal(err)
+			}
+			tab.awake()
+			if got := tab.text("h1"); got != want {
+				t.Errorf("%s: %q, want %q", prefix, got, want)
+			}
+		}
+	}
+}
+
+// violations runs axe-core and lists what it finds wrong.
+func violations(tab *tab) []string {
+	tab.t.Helper()
+	eval[any](tab, axe+";0")
+	return eval[[]string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary.split("\n").slice(1, 2))))`)
+}
+
+func TestAccessible(t *testing.T) {
+	root := serve(t, "")
+	for name, v := range map[string]view{
+		"light":  {media: map[string]string{"prefers-color-scheme": "light", "prefers-reduced-motion": "reduce"}},
+		"dark":   {media: map[string]string{"prefers-color-scheme": "dark", "prefers-reduced-motion": "reduce"}},
+		"narrow": {width: 320, media: map[string]string{"prefers-reduced-motion": "reduce"}},
+	} {
+		for _, path := range []string{"", "en/"} {
+			tab := open(t, root+path, v)
+			eval[any](tab, `document.querySelectorAll("details").forEach((d) => (d.open = true))`)
+			for _, violation := range violations(tab) {
+				t.Errorf("%s /%s: %s", name, path, violation)
+			}
+		}
+	}
+}
+
+// An error of axe-core itself would pass for a clean page: it must find a planted fault.
+func TestAxeFindsFaults(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	eval[any](tab, `document.querySelector("main").insertAdjacentHTML("beforeend", "<img src='icon.svg'><button></button>")`)
+	found := strings.Join(violations(tab), "\n")
+	for _, want := range []string{"image-alt", "button-name"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("axe does not report %s: %s", want, found)
+		}
+	}
+}
