@@ -3,8 +3,10 @@ package calc
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"vrametre/calc/torch"
 )
@@ -119,9 +121,54 @@ func (q *query) smaller(n *network) (Inputs, string) {
 	return out, name
 }
 
-// advice recomputes the request with each change, and with pairs of the best ones where no single change fits.
-// What saves nothing is kept: its cost says why.
+// Advise recomputes a request with each change that could help, and with pairs of the best ones where no single
+// change fits, handing out each as it is known: all of them take many walks. What saves nothing is kept: its costs
+// say why. Request.Want decides whether the largest batch of each is searched. The error is the request's own.
+func Advise(r Request) iter.Seq2[Advice, error] {
+	return func(yield func(Advice, error) bool) {
+		want := r.Want
+		r.Want = nil
+		q, err := understand(r)
+		var n *network
+		if err == nil {
+			n, err = q.resolve()
+		}
+		var one run
+		if err == nil {
+			one, err = q.compile(n, q.Batch)
+		}
+		var now Result
+		if err == nil {
+			now, err = q.estimate(n)
+		}
+		if err != nil {
+			yield(Advice{}, err)
+			return
+		}
+		q.Want, q.trunk = want, trunk(one.g.Root)
+		q.advise(n, now, func(a Advice) bool { return yield(a, nil) })
+	}
+}
+
+// CompareAdvice orders advice by what it saves at the peak, the most first.
+func CompareAdvice(a, b Advice) int { return cmp.Compare(b.Saves, a.Saves) }
+
+// advice is all of it, in order.
 func (q *query) advice(n *network, now Result) []Advice {
+	var all []Advice
+	q.advise(n, now, func(a Advice) bool {
+		all = append(all, a)
+		return true
+	})
+	slices.SortStableFunc(all, CompareAdvice)
+	return all
+}
+
+// topChanges are tried in pairs.
+const topChanges = 4
+
+// advise yields every advice until told to stop.
+func (q *query) advise(n *network, now Result, yield func(Advice) bool) {
 	type tried struct {
 		change
 		Advice
@@ -152,35 +199,45 @@ func (q *query) advice(n *network, now Result) []Advice {
 			return t, false // the network cannot be changed in that way (an input too small for its kernels)
 		}
 		t.Advice = Advice{Change: t.change.name, Saves: now.Peak.Device - res.Peak.Device, Costs: t.change.costs, Fits: res.Fits, MaxBatch: res.MaxBatch}
+		if t.Saves <= 0 {
+			t.Costs = "saves-nothing " + saveless(t.change.name, now, res)
+		}
 		return t, true
 	}
 	var all []tried
 	for _, c := range q.changes(n) {
 		if t, ok := try(c); ok {
-			if t.Saves <= 0 {
-				t.Costs = "saves-nothing"
-			}
 			all = append(all, t)
-		}
-	}
-	best := func(a, b tried) int { return cmp.Compare(b.Saves, a.Saves) }
-	slices.SortStableFunc(all, best)
-	if !*now.Fits && !slices.ContainsFunc(all, func(t tried) bool { return *t.Fits }) {
-		top := all[:min(len(all), 4)]
-		var pairs []tried
-		for i := range top {
-			for j := i + 1; j < len(top); j++ {
-				if t, ok := try(top[i].change, top[j].change); ok && *t.Fits {
-					pairs = append(pairs, t)
-				}
+			if !yield(t.Advice) {
+				return
 			}
 		}
-		all = append(all, pairs...)
-		slices.SortStableFunc(all, best)
 	}
-	out := make([]Advice, len(all))
-	for i, t := range all {
-		out[i] = t.Advice
+	if *now.Fits || slices.ContainsFunc(all, func(t tried) bool { return *t.Fits }) {
+		return
 	}
-	return out
+	slices.SortStableFunc(all, func(a, b tried) int { return CompareAdvice(a.Advice, b.Advice) })
+	top := all[:min(len(all), topChanges)]
+	for i := range top {
+		for j := i + 1; j < len(top); j++ {
+			if t, ok := try(top[i].change, top[j].change); ok && *t.Fits && !yield(t.Advice) {
+				return
+			}
+		}
+	}
+}
+
+// saveless says why a change frees nothing at the peak (a code whose sentence content holds).
+func saveless(change string, now, then Result) string {
+	switch {
+	case slices.ContainsFunc(then.Warnings, func(w Warning) bool { return w.Code == "no-blocks" }):
+		return "no-blocks"
+	case strings.HasPrefix(change, "optimizer.") && now.Peak.Phase != PhaseStep:
+		return "peak-elsewhere"
+	case then.Peak.Live < now.Peak.Live:
+		return "kept-by-segments"
+	case then.Peak.Live > now.Peak.Live:
+		return "larger"
+	}
+	return "same-tensors"
 }

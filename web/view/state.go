@@ -168,7 +168,7 @@ func (s State) WithGPU(id string) State {
 func (s State) Request(lang content.Lang) calc.Request {
 	return calc.Request{
 		Model:     calc.Model{Preset: "lesson"},
-		Input:     calc.Inputs{{Shape: []int64{3, s.Side, s.Side}, DType: "float32"}},
+		Input:     calc.Inputs{{Shape: []int64{3, s.Side, s.Side}}},
 		Batch:     s.Batch,
 		Optimizer: s.OptimizerChoice().Request,
 		Device:    s.Device.Request(),
