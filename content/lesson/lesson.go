@@ -5,8 +5,8 @@
 // A block directive is "::: name argument" up to a line ":::". In a line,
 // {ref} is a figure of package view that follows the reader's settings,
 // {32:ref} the same figure of the lesson's own case at that batch, {~name} a
-// number that the reader can move, and {kind|text} a word in the colour of a
-// kind of memory. A section's heading is "## eyebrow | title {#id}".
+// number that the reader can move, {kind|text} a word in the colour of a kind
+// of memory, {live|text} what only holds while the page is awake. A section's heading is "## eyebrow | title {#id}".
 package lesson
 
 import (

@@ -7,6 +7,9 @@ import (
 	"regexp"
 )
 
+// spoken are the words of a directive: {kind|words}.
+var spoken = regexp.MustCompile(`\{[^{}|]*\|([^{}]*)\}`)
+
 // code is what no typography applies to: code spans, addresses, directives.
 var code = regexp.MustCompile("`[^`]*`" + `|\]\([^)]*\)|\{[^}]*\}|https?://\S+`)
 
@@ -27,7 +30,7 @@ var faults = []struct {
 
 // FrenchFaults lists what is wrong in a French text, with the place of each fault.
 func FrenchFaults(text string) []string {
-	prose := code.ReplaceAllString(text, "x")
+	prose := code.ReplaceAllString(spoken.ReplaceAllString(text, "$1"), "x")
 	var list []string
 	for _, f := range faults {
 		for _, at := range f.pattern.FindAllStringIndex(prose, -1) {

@@ -20,6 +20,8 @@ func TestFrenchFaults(t *testing.T) {
 		{"3.6 Mo", 2},
 		{"3,6\u202fMo", 0},
 		{"12 000 octets", 2},
+		{"{live|Changez : tout}", 1},
+		{"{live|Changez\u202f: tout} {32:rule.total}", 0},
 		{"un `x: y` et `a'b` et [lien](https://x.org/a?b)", 0},
 	} {
 		if got := FrenchFaults(c.text); len(got) != c.want {

@@ -204,8 +204,11 @@ var fixedRef = regexp.MustCompile(`^(\d+):(.+)$`)
 // directive writes one directive of the text.
 func (p *prose) directive(ref, words string) (template.HTML, error) {
 	if words != "" {
-		if ref == "dotted" {
+		switch ref {
+		case "dotted":
 			return element("span", "scrub sample", "", words), nil
+		case "live":
+			return element("span", "scripted", "", words), nil
 		}
 		return element("span", "kind "+ink(ref), `data-kind="`+html.EscapeString(ref)+`"`, words), nil
 	}
