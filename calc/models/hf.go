@@ -42,6 +42,19 @@ type Decoder struct {
 	NoHead  bool
 	Experts *Experts
 	MLA     *MLA
+	// Eager is how attention is written out where scaled_dot_product_attention is not used: "gpt2" divides the scores and
+	// chooses them by a mask, "gpt_neo" does not scale and computes in float32, else the scores are scaled, a mask is
+	// added and the softmax is taken in float32. OnlyEager: the family has no other.
+	Eager     string
+	OnlyEager bool
+	// CausalBuffer is the side of the causal bool mask that each layer keeps in a buffer, 0 where it keeps none.
+	CausalBuffer int64
+	// BatchPositions: positions are counted from the attention mask, sample by sample (OPT).
+	BatchPositions bool
+	// ScaledQuery: the query is scaled before attention (OPT).
+	ScaledQuery bool
+	// NoCache: config.use_cache is false. Else the output holds every layer's keys and values, in training too.
+	NoCache bool
 }
 
 // Experts replaces the MLP of the layers from First on by routed experts.
@@ -84,6 +97,8 @@ type hf struct {
 	b *nn.Builder
 	g *torch.Graph
 	p string // class prefix
+	// mask is the padding mask of the forward that runs, where attention is written out.
+	mask *torch.Tensor
 }
 
 // parent is the module that holds the last part of a dotted name, made where it is missing.
@@ -177,11 +192,25 @@ func repeatKV(g *torch.Graph, x torch.Tensor, n int64) torch.Tensor {
 	return g.Reshape(g.Expand(g.Unsqueeze(x, 2), s[0], s[1], n, s[2], s[3]), s[0], s[1]*n, s[2], s[3])
 }
 
-// angles are cos and sin of the rotary embedding, made once per forward.
-func (d *Decoder) angles(g *torch.Graph, n int64, t torch.DType) [2]torch.Tensor {
-	r := d.rotaryDim()
-	return [2]torch.Tensor{g.Constant("cos", []int64{1, 1, n, r}, t), g.Constant("sin", []int64{1, 1, n, r}, t)}
+// shared is what a forward makes once for every layer: cos and sin of the rotary embedding, and the causal mask that
+// attention adds where it is written out.
+type shared struct{ cos, sin, mask torch.Tensor }
+
+func (d *Decoder) shared(g *torch.Graph, n int64, t torch.DType) shared {
+	s := shared{torch.None, torch.None, torch.None}
+	if d.Rotary {
+		r := d.rotaryDim()
+		s.cos, s.sin = g.Constant("cos", []int64{1, 1, n, r}, t), g.Constant("sin", []int64{1, 1, n, r}, t)
+	}
+	if d.eager(g) && d.Eager == "" {
+		s.mask = g.Constant("triu", []int64{1, 1, n, n}, t)
+	}
+	g.Keep(s.cos, s.sin, s.mask)
+	return s
 }
+
+// eager says whether attention is written out: attn_implementation="eager".
+func (d *Decoder) eager(g *torch.Graph) bool { return d.OnlyEager || g.Rules.Attention == "math" }
 
 func (d *Decoder) rotaryDim() int64 {
 	switch {
@@ -193,7 +222,7 @@ func (d *Decoder) rotaryDim() int64 {
 	return d.HeadDim
 }
 
-type attend func(x torch.Tensor, angles [2]torch.Tensor) torch.Tensor
+type attend func(x torch.Tensor, s shared) torch.Tensor
 
 // attention adds the projections to l and gives the module's forward.
 func (d *Decoder) attention(h hf, l *nn.Layer) attend {
@@ -202,6 +231,11 @@ func (d *Decoder) attention(h hf, l *nn.Layer) attend {
 		return d.latent(h, l)
 	}
 	q, kv := d.Heads*d.HeadDim, d.KVHeads*d.HeadDim
+	buffer := torch.None
+	if d.CausalBuffer > 0 {
+		buffer = g.Buffer(l.Module, torch.Bool, 1, 1, d.CausalBuffer, d.CausalBuffer)
+		g.Buffer(l.Module, torch.Float32) // masked_bias
+	}
 	var pq, pk, pv, packed *nn.Layer
 	if n.QKV != "" {
 		packed = h.linear(l, n.QKV, d.Hidden, q+2*kv, d.QKVBias, n.Linear)
@@ -215,12 +249,15 @@ func (d *Decoder) attention(h hf, l *nn.Layer) attend {
 	if d.QKNorm > 0 {
 		qn, kn = h.norm(l, n.QNorm, d.QKNorm, true), h.norm(l, n.KNorm, d.QKNorm, true)
 	}
-	run := func(x torch.Tensor, a [2]torch.Tensor) torch.Tensor {
+	run := func(x torch.Tensor, a shared) torch.Tensor {
 		var y [3]torch.Tensor
 		if packed != nil {
 			copy(y[:], g.Split(packed.Call(x), 2, q, kv, kv))
 		} else {
 			y = [3]torch.Tensor{pq.Call(x), pk.Call(x), pv.Call(x)}
+		}
+		if d.ScaledQuery {
+			y[0] = g.Scale(y[0])
 		}
 		heads := [...]int64{d.Heads, d.KVHeads, d.KVHeads}
 		for i, norm := range [...]*nn.Layer{qn, kn, nil} {
@@ -230,22 +267,66 @@ func (d *Decoder) attention(h hf, l *nn.Layer) attend {
 			}
 			y[i] = g.Transpose(v, 1, 2)
 			if d.Rotary && i < 2 {
-				y[i] = rotary(g, y[i], a[0], a[1], d.rotaryDim())
+				y[i] = rotary(g, y[i], a.cos, a.sin, d.rotaryDim())
 			}
 		}
 		g.Keep(y[:]...)
+		d.cache(h, y[1], y[2])
 		for i := 1; i < 3; i++ {
 			y[i] = repeatKV(g, y[i], d.Heads/d.KVHeads)
 		}
-		z := g.SDPA(y[0], y[1], y[2], torch.SDPAArgs{Mask: torch.None, P: h.p2(d.PAttn), Causal: true})
+		var z torch.Tensor
+		if d.eager(g) {
+			z = g.Local(func() torch.Tensor { return d.written(h, y[0], y[1], y[2], a.mask, buffer) })
+		} else {
+			z = g.SDPA(y[0], y[1], y[2], torch.SDPAArgs{Mask: torch.None, P: h.p2(d.PAttn), Causal: true})
+		}
 		return g.Dropout(out.Call(mergeHeads(g, z)), h.p2(d.PResid), false)
 	}
-	return func(x torch.Tensor, a [2]torch.Tensor) torch.Tensor {
+	return func(x torch.Tensor, a shared) torch.Tensor {
 		g.Enter(l.Module, x)
 		y := run(x, a)
 		g.Exit(y)
 		return y
 	}
+}
+
+// cache gives keys and values to the caller in the output's past_key_values: they live as long as the output does.
+func (d *Decoder) cache(h hf, kv ...torch.Tensor) {
+	if !d.NoCache && h.b.Training {
+		h.g.Return(kv...)
+	}
+}
+
+// written is eager_attention_forward.
+func (d *Decoder) written(h hf, q, k, v, mask, buffer torch.Tensor) torch.Tensor {
+	g := h.g
+	t := g.DType(v)
+	if d.Eager == "gpt_neo" {
+		q, k = g.To(q, torch.Float32), g.To(k, torch.Float32)
+	}
+	w := g.Matmul(q, g.Transpose(k, -2, -1))
+	switch d.Eager {
+	case "gpt2": // by a 0-d tensor
+		w = g.Div(w, g.Constant("full", nil, g.DType(w)))
+	case "":
+		w = g.Scale(w)
+	}
+	switch {
+	case buffer != torch.None:
+		n := g.Dim(w, -1)
+		w = g.Where(g.Narrow(g.Narrow(buffer, 2, n), 3, n), w, g.Constant("full", nil, g.DType(w)))
+	case mask != torch.None:
+		w = g.Add(w, mask)
+	}
+	if d.Eager == "" {
+		w = g.SoftmaxFloat(w)
+	} else {
+		w = g.Softmax(w)
+	}
+	w = g.Dropout(g.To(w, t), h.p2(d.PAttn), false)
+	g.Keep(w)
+	return g.Matmul(w, v)
 }
 
 // p2 is a dropout probability that holds in training alone.
@@ -272,7 +353,7 @@ func (d *Decoder) latent(h hf, l *nn.Layer) attend {
 	kvn := h.norm(l, "kv_a_layernorm", m.KVRank, true)
 	kvb := h.linear(l, "kv_b_proj", m.KVRank, d.Heads*(m.NopeDim+m.VDim), false, "")
 	out := h.linear(l, "o_proj", d.Heads*m.VDim, d.Hidden, d.OutBias, "")
-	return func(x torch.Tensor, a [2]torch.Tensor) torch.Tensor {
+	return func(x torch.Tensor, a shared) torch.Tensor {
 		g.Enter(l.Module, x)
 		y := x
 		if qa != nil {
@@ -281,14 +362,15 @@ func (d *Decoder) latent(h hf, l *nn.Layer) attend {
 		qs := g.Split(splitHeads(g, q.Call(y), d.Heads, qd), 3, m.NopeDim, m.RopeDim)
 		c := g.Split(kva.Call(x), 2, m.KVRank, m.RopeDim)
 		kv := g.Split(splitHeads(g, kvb.Call(kvn.Call(c[0])), d.Heads, m.NopeDim+m.VDim), 3, m.NopeDim, m.VDim)
-		rope := rotary(g, splitHeads(g, c[1], 1, m.RopeDim), a[0], a[1], m.RopeDim)
-		query := g.Cat(3, qs[0], rotary(g, qs[1], a[0], a[1], m.RopeDim))
+		rope := rotary(g, splitHeads(g, c[1], 1, m.RopeDim), a.cos, a.sin, m.RopeDim)
+		query := g.Cat(3, qs[0], rotary(g, qs[1], a.cos, a.sin, m.RopeDim))
 		key := g.Cat(3, kv[0], g.Expand(rope, g.Dim(x, 0), d.Heads, g.Dim(x, 1), m.RopeDim))
 		value := kv[1]
 		if m.VDim < qd {
 			value = g.PadLast(value, 0, qd-m.VDim) // the kernels want equal widths
 		}
 		g.Keep(query, key, value)
+		d.cache(h, key, value)
 		z := g.SDPA(query, key, value, torch.SDPAArgs{Mask: torch.None, P: h.p2(d.PAttn), Causal: true})
 		z = g.Narrow(z, 3, m.VDim)
 		r := out.Call(mergeHeads(g, z))
@@ -378,7 +460,7 @@ func (d *Decoder) experts(h hf, l *nn.Layer) {
 }
 
 // layer is one block.
-func (d *Decoder) layer(h hf, parent *nn.Layer, name string, i int64) func(x torch.Tensor, a [2]torch.Tensor) torch.Tensor {
+func (d *Decoder) layer(h hf, parent *nn.Layer, name string, i int64) attend {
 	g, n := h.g, d.Names
 	l := h.b.Container(parent, name, n.Prefix+n.Layer)
 	att := h.b.Container(l, n.Attn, n.Prefix+"Attention")
@@ -419,7 +501,7 @@ func (d *Decoder) layer(h hf, parent *nn.Layer, name string, i int64) func(x tor
 		}
 		return y
 	}
-	return func(x torch.Tensor, a [2]torch.Tensor) torch.Tensor {
+	return func(x torch.Tensor, a shared) torch.Tensor {
 		g.Enter(l.Module, x)
 		var y torch.Tensor
 		switch {
@@ -445,7 +527,7 @@ func (d *Decoder) layer(h hf, parent *nn.Layer, name string, i int64) func(x tor
 // Build makes the modules.
 func (d *Decoder) Build(b *nn.Builder) *Net {
 	g, n := b.G, d.Names
-	h := hf{b, g, n.Prefix}
+	h := hf{b, g, n.Prefix, nil}
 	kind := "ForCausalLM"
 	if d.NoHead {
 		kind = "Model"
@@ -476,7 +558,7 @@ func (d *Decoder) Build(b *nn.Builder) *Net {
 		embedNorm = h.norm(model, n.EmbedNorm, d.Hidden, false)
 	}
 	list := b.Container(model, n.Layers, "ModuleList")
-	layers := make([]func(torch.Tensor, [2]torch.Tensor) torch.Tensor, d.Layers)
+	layers := make([]attend, d.Layers)
 	for i := range layers {
 		layers[i] = d.layer(h, list, strconv.Itoa(i), int64(i))
 	}
@@ -499,21 +581,24 @@ func (d *Decoder) Build(b *nn.Builder) *Net {
 	body := func(x torch.Tensor) torch.Tensor {
 		length := g.Dim(x, 1)
 		y := embed.Call(x)
+		g.Keep(y)
 		if in != nil {
 			y = in.Call(y)
 		}
 		if pos != nil {
-			y = g.Add(y, pos.Call(g.Constant("arange", []int64{1, length}, torch.Int64)))
+			rows := int64(1)
+			if d.BatchPositions {
+				rows = g.Dim(x, 0)
+			}
+			p := pos.Call(g.Constant("arange", []int64{rows, length}, torch.Int64))
+			g.Keep(p)
+			y = g.Add(y, p)
 		}
 		if embedNorm != nil {
 			y = embedNorm.Call(y)
 		}
 		y = g.Dropout(y, h.p2(d.PEmbed), false)
-		var a [2]torch.Tensor
-		if d.Rotary {
-			a = d.angles(g, length, g.DType(y))
-			g.Keep(a[:]...)
-		}
+		a := d.shared(g, length, g.DType(y))
 		for _, f := range layers {
 			y = f(y, a)
 		}

@@ -29,7 +29,7 @@ type Encoder struct {
 // Build makes the modules.
 func (e *Encoder) Build(b *nn.Builder) *Net {
 	g := b.G
-	h := hf{b, g, e.Prefix}
+	h := hf{b, g, e.Prefix, new(torch.Tensor)}
 	suffix := map[string]string{"": "Model", "mlm": "ForMaskedLM", "pretraining": "ForPreTraining", "class": "ForSequenceClassification", "token": "ForTokenClassification", "qa": "ForQuestionAnswering"}[e.Head]
 	root := b.Root(e.Prefix + suffix)
 	model := root
@@ -49,14 +49,27 @@ func (e *Encoder) Build(b *nn.Builder) *Net {
 		types = b.Add(emb, "token_type_embeddings", nn.Embedding{Num: e.Types, Dim: width})
 	}
 	norm := h.norm(emb, "LayerNorm", width, false)
+	ids := g.Buffer(emb.Module, torch.Int64, 1, e.Positions) // position_ids
+	typeIDs := torch.None
+	if types != nil && !e.Distil {
+		typeIDs = g.Buffer(emb.Module, torch.Int64, 1, e.Positions)
+	}
 	emb.Forward(func(x ...torch.Tensor) torch.Tensor {
 		n := g.Dim(x[0], 1)
 		y := word.Call(x[0])
+		g.Keep(y)
 		if types != nil {
-			t := types.Call(g.Constant("zeros", []int64{g.Dim(x[0], 0), n}, torch.Int64))
+			t := types.Call(g.Expand(g.Narrow(typeIDs, 1, n), g.Dim(x[0], 0), n))
+			g.Keep(t)
 			y = g.Add(y, t)
 		}
-		y = g.Add(y, pos.Call(g.Constant("arange", []int64{1, n}, torch.Int64)))
+		p := pos.Call(g.Narrow(ids, 1, n))
+		g.Keep(p)
+		if types != nil {
+			y = g.AddInPlace(y, p)
+		} else {
+			y = g.Add(y, p)
+		}
 		return drop(norm.Call(y))
 	})
 	if width != e.Hidden {
@@ -91,6 +104,10 @@ func (e *Encoder) Build(b *nn.Builder) *Net {
 		pool = p.Forward(func(x ...torch.Tensor) torch.Tensor { return tanh.Call(dense.Call(g.Select(x[0], 1))) })
 	}
 	body := func(x torch.Tensor) torch.Tensor {
+		if g.Rules.Attention == "math" {
+			*h.mask = g.Constant("extended_attention_mask", []int64{g.Dim(x, 0), 1, 1, g.Dim(x, 1)}, b.DType)
+			g.Keep(*h.mask)
+		}
 		y := emb.Call(x)
 		if project != nil {
 			y = project.Call(y)
@@ -138,12 +155,30 @@ func (e *Encoder) layer(h hf, parent *nn.Layer, name string, n [8]string, drop f
 			b := splitHeads(g, k.Call(x[0]), e.Heads, d)
 			c := splitHeads(g, v.Call(x[0]), e.Heads, d)
 			g.Keep(a, b, c)
-			z := g.SDPA(a, b, c, torch.SDPAArgs{Mask: torch.None, P: h.p2(e.PAttn)})
-			return mergeHeads(g, z)
+			if g.Rules.Attention == "math" {
+				return mergeHeads(g, e.written(h, a, b, c))
+			}
+			return mergeHeads(g, g.SDPA(a, b, c, torch.SDPAArgs{Mask: torch.None, P: h.p2(e.PAttn)}))
 		})
-		y = norm1.Call(g.Add(drop(out.Call(y)), x[0]))
-		return norm2.Call(g.Add(drop(down.Call(f(g, up.Call(y)))), y))
+		z := drop(out.Call(y))
+		y = norm1.Call(g.Add(z, x[0]))
+		g.Alive(z)
+		z = drop(down.Call(f(g, up.Call(y))))
+		r := norm2.Call(g.Add(z, y))
+		g.Alive(z)
+		return r
 	})
+}
+
+// written is attention written out, with the padding mask that is always there.
+func (e *Encoder) written(h hf, q, k, v torch.Tensor) torch.Tensor {
+	g := h.g
+	w := g.Scale(g.Matmul(q, g.Transpose(k, -1, -2)))
+	w = g.Add(w, *h.mask)
+	g.Keep(w)
+	w = g.Dropout(g.Softmax(w), h.p2(e.PAttn), false)
+	g.Keep(w)
+	return g.Matmul(w, v)
 }
 
 // head is what follows the encoder.

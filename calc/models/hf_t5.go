@@ -22,23 +22,27 @@ type T5 struct {
 }
 
 // attention is T5Attention on x and, for cross attention, the encoder's result.
-func (t *T5) attention(h hf, l *nn.Layer, biased bool) func(x, memory, bias torch.Tensor) torch.Tensor {
+// bias gives the position bias, with the mask in it, for a query and a key.
+func (t *T5) attention(h hf, l *nn.Layer, biased, cross, cached bool, bias func(q, k torch.Tensor) torch.Tensor) func(x, memory torch.Tensor) torch.Tensor {
 	g, inner := h.g, t.Heads*t.HeadDim
 	add := func(name string, in, out int64) *nn.Layer { return h.linear(l, name, in, out, false, "") }
 	q, k, v, o := add("q", t.Hidden, inner), add("k", t.Hidden, inner), add("v", t.Hidden, inner), add("o", inner, t.Hidden)
 	if biased {
 		h.b.Add(l, "relative_attention_bias", nn.Embedding{Num: t.Buckets, Dim: t.Heads})
 	}
-	return func(x, memory, bias torch.Tensor) torch.Tensor {
+	return func(x, memory torch.Tensor) torch.Tensor {
 		g.Enter(l.Module, x)
+		if !cross {
+			memory = x
+		}
 		a := splitHeads(g, q.Call(x), t.Heads, t.HeadDim)
 		b := splitHeads(g, k.Call(memory), t.Heads, t.HeadDim)
 		c := splitHeads(g, v.Call(memory), t.Heads, t.HeadDim)
 		g.Keep(a, b, c)
-		scores := g.Matmul(a, g.Transpose(b, 3, 2))
-		if bias != torch.None {
-			scores = g.AddInPlace(scores, bias)
+		if cached && h.b.Training { // the output's past_key_values
+			g.Return(b, c)
 		}
+		scores := g.AddInPlace(g.Matmul(a, g.Transpose(b, 3, 2)), bias(a, b))
 		g.Keep(scores)
 		w := g.To(g.Softmax(g.To(scores, torch.Float32)), g.DType(a))
 		w = g.Dropout(w, h.p2(t.P), false)
@@ -94,8 +98,7 @@ func (t *T5) stack(h hf, root *nn.Layer, name string, embed *nn.Layer, layers in
 		norm *nn.Layer
 		run  func(x, memory torch.Tensor) torch.Tensor
 	}
-	var table *nn.Layer
-	var bias torch.Tensor
+	var mask, crossMask, bias, crossBias torch.Tensor // of the forward that runs; the biases have the masks in them
 	blocks := make([]func(x, memory torch.Tensor) torch.Tensor, layers)
 	for i := range layers {
 		block := b.Container(list, strconv.FormatInt(i, 10), "T5Block")
@@ -108,17 +111,22 @@ func (t *T5) stack(h hf, root *nn.Layer, name string, embed *nn.Layer, layers in
 		}
 		add("T5LayerSelfAttention", func(k *nn.Layer) func(x, memory torch.Tensor) torch.Tensor {
 			at := b.Container(k, "SelfAttention", "T5Attention")
-			f := t.attention(h, at, i == 0 || t.EveryBias)
-			if i == 0 || t.EveryBias {
-				own := at.Kids[len(at.Kids)-1]
-				table = own
-			}
-			return func(x, _ torch.Tensor) torch.Tensor { return f(x, x, bias) }
+			own := i == 0 || t.EveryBias
+			return t.attention(h, at, own, false, decoder, func(q, k torch.Tensor) torch.Tensor {
+				if own {
+					bias = g.Add(t.bias(g, at.Kids[len(at.Kids)-1], g.Dim(q, 2)), mask)
+				}
+				return bias
+			})
 		})
 		if decoder {
 			add("T5LayerCrossAttention", func(k *nn.Layer) func(x, memory torch.Tensor) torch.Tensor {
-				f := t.attention(h, b.Container(k, "EncDecAttention", "T5Attention"), false)
-				return func(x, memory torch.Tensor) torch.Tensor { return f(x, memory, torch.None) }
+				return t.attention(h, b.Container(k, "EncDecAttention", "T5Attention"), false, true, true, func(q, k torch.Tensor) torch.Tensor {
+					if i == 0 {
+						crossBias = g.Add(g.Constant("zeros", []int64{1, t.Heads, g.Dim(q, 2), g.Dim(k, 2)}, g.DType(q)), crossMask)
+					}
+					return crossBias
+				})
 			})
 		}
 		add("T5LayerFF", func(k *nn.Layer) func(x, memory torch.Tensor) torch.Tensor {
@@ -138,11 +146,18 @@ func (t *T5) stack(h hf, root *nn.Layer, name string, embed *nn.Layer, layers in
 	final := h.norm(l, "final_layer_norm", t.Hidden, true)
 	return func(x, memory torch.Tensor) torch.Tensor {
 		g.Enter(l.Module, x)
-		y := g.Dropout(tokens.Call(x), h.p2(t.P), false)
-		if table != nil {
-			bias = t.bias(g, table, g.Dim(x, 1))
-			g.Keep(bias)
+		n, length := g.Dim(x, 0), g.Dim(x, 1)
+		y := tokens.Call(x)
+		g.Keep(y)
+		rows := int64(1)
+		if decoder {
+			rows = length
+			crossMask = g.Constant("encoder_extended_attention_mask", []int64{n, 1, 1, g.Dim(memory, 1)}, b.DType)
+			g.Keep(crossMask)
 		}
+		mask = g.Constant("causal_mask", []int64{n, 1, rows, length}, b.DType)
+		g.Keep(mask)
+		y = g.Dropout(y, h.p2(t.P), false)
 		for _, f := range blocks {
 			y = f(y, memory)
 		}
@@ -155,7 +170,7 @@ func (t *T5) stack(h hf, root *nn.Layer, name string, embed *nn.Layer, layers in
 // Build makes the modules.
 func (t *T5) Build(b *nn.Builder) *Net {
 	g := b.G
-	h := hf{b, g, "T5"}
+	h := hf{b, g, "T5", nil}
 	class := "T5ForConditionalGeneration"
 	if t.EncoderOnly {
 		class = "T5EncoderModel"
@@ -176,7 +191,7 @@ func (t *T5) Build(b *nn.Builder) *Net {
 	head := b.Add(root, "lm_head", l)
 	root.Forward(func(x ...torch.Tensor) torch.Tensor {
 		memory := enc(x[0], torch.None)
-		g.Keep(memory)
+		g.Return(memory) // encoder_last_hidden_state
 		y := dec(x[len(x)-1], memory)
 		if t.Tied {
 			y = g.Scale(y) // d_model ** -0.5

@@ -20,7 +20,7 @@ type ViT struct {
 // Build makes the modules.
 func (v *ViT) Build(b *nn.Builder) *Net {
 	g := b.G
-	h := hf{b, g, v.Prefix}
+	h := hf{b, g, v.Prefix, nil}
 	root := b.Root(v.Prefix + "Model")
 	model := root
 	if v.Labels > 0 {
@@ -166,7 +166,7 @@ func (w *Whisper) layer(h hf, parent *nn.Layer, name string, ff int64, decoder b
 // Build makes the modules. Its inputs are the log-mel features (or source tokens) and the target tokens.
 func (w *Whisper) Build(b *nn.Builder) *Net {
 	g := b.G
-	h := hf{b, g, w.Prefix}
+	h := hf{b, g, w.Prefix, nil}
 	root := b.Root(w.Prefix + "ForConditionalGeneration")
 	model := b.Container(root, "model", w.Prefix+"Model")
 	var shared *nn.Layer
@@ -280,7 +280,7 @@ type QwenVision struct {
 // WithVision is d with the tower beside it.
 func WithVision(b *nn.Builder, d *Decoder, v *QwenVision) *Net {
 	n := d.Build(b)
-	h := hf{b, b.G, d.Names.Prefix}
+	h := hf{b, b.G, d.Names.Prefix, nil}
 	l := b.Container(n.Root, "visual", "Qwen2VisionTransformer")
 	patch := b.Container(l, "patch_embed", "VisionPatchEmbed")
 	b.Add(patch, "proj", nn.Conv{Dim: 3, In: v.Channels, Out: v.Width, Kernel: nn.Ints{v.Frames, v.Patch, v.Patch}, Stride: nn.Ints{v.Frames, v.Patch, v.Patch}, NoBias: true})

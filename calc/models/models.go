@@ -57,6 +57,9 @@ func add(p *Preset) {
 	presets[p.Name] = p
 }
 
+// Register adds a preset from another package.
+func Register(p *Preset) { add(p) }
+
 // Names lists the presets, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(presets)) }
 

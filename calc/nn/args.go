@@ -34,6 +34,9 @@ func (a *Args) get(name string) (any, bool) {
 	return v, ok && v != nil
 }
 
+// Value is an argument as it was given.
+func (a *Args) Value(name string) (any, bool) { return a.get(name) }
+
 func toInt(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int:

@@ -119,6 +119,7 @@ type Graph struct {
 	casts    map[Tensor]Tensor
 	lossOp   int
 	outputs  []Tensor
+	returned []Tensor // held with the outputs
 	loss     Tensor
 	bound    []Tensor
 	adapters map[Tensor]bool
@@ -505,9 +506,12 @@ func (g *Graph) Autocast(d DType) {
 	g.casts = map[Tensor]Tensor{}
 }
 
+// Return adds tensors to what model(x) returns beside its outputs (past_key_values): the caller holds them as long.
+func (g *Graph) Return(ts ...Tensor) { g.returned = append(g.returned, ts...) }
+
 // BeginLoss marks the end of model(x): Python binds outputs, and what follows is the loss.
 func (g *Graph) BeginLoss(outputs ...Tensor) {
-	g.outputs = outputs
+	g.outputs = append(slices.Clone(outputs), g.returned...)
 	g.lossOp = len(g.ops)
 	g.calls = append(g.calls, Call{Path: "<loss>", Type: "loss", Leaf: true, First: true})
 	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})

@@ -287,6 +287,16 @@ func (g *Graph) Compare(x Tensor) Tensor {
 // Softmax and log-softmax keep their result.
 func (g *Graph) Softmax(x Tensor) Tensor { return g.softmax("_softmax", x) }
 
+// SoftmaxFloat is softmax(x, dtype=float32): half inputs are not copied, the result is in float32.
+func (g *Graph) SoftmaxFloat(x Tensor) Tensor {
+	if !g.t[x].dtype.Half() {
+		return g.Softmax(x)
+	}
+	t := g.t[x]
+	y := g.fresh(t.shape, g.formatStrides(t.shape, t.view), Float32)
+	return g.record(op{name: "_softmax", in: g.list(x), out: y, saved: g.list(y), back: func(b *backward) { b.set(0, b.like2(0)) }})
+}
+
 // LogSoftmax is log_softmax over one dimension.
 func (g *Graph) LogSoftmax(x Tensor) Tensor { return g.softmax("_log_softmax", x) }
 

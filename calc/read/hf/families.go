@@ -112,6 +112,7 @@ func decoder(c *config, r *read.Model, d *models.Decoder, t string) *found {
 	if d.HeadDim < 1 && d.MLA == nil {
 		c.fail("config-heads", "num_attention_heads", "heads", d.Heads, "kv_heads", d.KVHeads)
 	}
+	d.NoCache = !c.flag(true, "use_cache")
 	limit := c.size(2048, "max_position_embeddings", "n_positions", "seq_length", "n_ctx")
 	inputs := func(tokens int64) []models.Input {
 		if tokens == 0 {
@@ -228,6 +229,9 @@ func decoderOf(c *config, r *read.Model, t string) *models.Decoder {
 		d.Positions = c.size(1024, "n_positions", "n_ctx")
 		d.Act = c.text("gelu_new", "activation_function")
 		learned(c, d)
+		if t == "gpt2" {
+			d.Eager, d.CausalBuffer = "gpt2", d.Positions
+		}
 		if t == "gpt_bigcode" {
 			d.Names.Prefix, d.Names.Linear = "GPTBigCode", ""
 			if c.flag(true, "multi_query") {
@@ -242,6 +246,7 @@ func decoderOf(c *config, r *read.Model, t string) *models.Decoder {
 		d.Act = c.text("gelu_new", "activation_function")
 		learned(c, d)
 		d.QKVBias = false
+		d.Eager, d.OnlyEager, d.CausalBuffer = "gpt_neo", true, d.Positions
 		d.PAttn, d.PResid, d.PEmbed = c.chance(0, "attention_dropout"), c.chance(0, "resid_dropout"), c.chance(0, "embed_dropout")
 	case "gptj":
 		d.Names = &models.DecoderNames{Prefix: "GPTJ", Layer: "Block", Model: "transformer", Embed: "wte", Layers: "h", Final: "ln_f",
@@ -273,7 +278,8 @@ func decoderOf(c *config, r *read.Model, t string) *models.Decoder {
 		d.PostNorm = !c.flag(true, "do_layer_norm_before")
 		d.NoFinalNorm = d.PostNorm || c.flag(false, "_remove_final_layer_norm")
 		d.PEmbed = 0
-		d.PResid = c.chance(0.1, "dropout")
+		d.PAttn, d.PResid = c.chance(0, "attention_dropout"), c.chance(0.1, "dropout")
+		d.BatchPositions, d.ScaledQuery = true, true
 	case "bloom":
 		d.Names = &models.DecoderNames{Prefix: "Bloom", Layer: "Block", Model: "transformer", Embed: "word_embeddings", EmbedNorm: "word_embeddings_layernorm", Layers: "h",
 			Final: "ln_f", Norm1: "input_layernorm", Attn: "self_attention", Norm2: "post_attention_layernorm", MLP: "mlp", QKV: "query_key_value", Out: "dense",
