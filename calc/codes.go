@@ -32,7 +32,7 @@ func Sources() []string {
 
 // Bases lists the codes of Interval.Basis.
 func Bases() []string {
-	out := []string{"measured-all"}
+	out := []string{"measured-all", BasisRows}
 	for family := range maps.Keys(Spreads()) {
 		out = append(out, "measured-"+family)
 	}

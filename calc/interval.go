@@ -30,6 +30,9 @@ var Spreads = sync.OnceValue(func() map[string]Spread {
 	return s
 })
 
+// BasisRows is the basis of an estimate from a summary's rows.
+const BasisRows = "rows"
+
 // interval brackets Peak.Device: reserved memory by the spread of the measured cases of the network's family, the
 // context by what was measured. A network that is neither convolutional nor attentive gets the widest spread.
 func (q *query) interval(res *Result, g *torch.Graph) {
@@ -42,6 +45,10 @@ func (q *query) interval(res *Result, g *torch.Graph) {
 		for _, v := range Spreads() {
 			s.Low, s.High = min(s.Low, v.Low), max(s.High, v.High)
 		}
+	}
+	if q.rough { // a table's rows leave out what blocks keep and reuse: half to double
+		basis = BasisRows
+		s.Low, s.High = s.Low/2, s.High*2
 	}
 	low, high := q.budget.Context, q.budget.Context
 	if q.Device.ContextBytes == nil {

@@ -7,6 +7,7 @@ import (
 	"vrametre/calc/read"
 	"vrametre/calc/read/hf"
 	"vrametre/calc/read/print"
+	"vrametre/calc/read/summary"
 )
 
 // Read understands Model.Torch, Model.Summary or Model.HF without estimating anything: the tree to show and edit, its
@@ -20,6 +21,8 @@ func Read(m Model, in Inputs) (*read.Model, error) {
 	switch {
 	case m.Torch != "":
 		return print.Read(m.Torch, shape)
+	case m.Summary != "":
+		return summary.Read(m.Summary, shape)
 	case m.HF != nil:
 		var tokens int64
 		if len(in) > 0 {
@@ -42,6 +45,7 @@ func (q *query) read() (*network, error) {
 	if m.Missing != nil {
 		return nil, m.Missing
 	}
+	q.rough = m.Rough
 	n := &network{inputs: m.Inputs, loss: m.Loss, flat: m.Flat}
 	if len(n.inputs) < len(q.Input) {
 		n.inputs = make([]models.Input, len(q.Input))

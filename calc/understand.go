@@ -62,7 +62,9 @@ type query struct {
 	// trunk are the paths of every top-level module but the last with parameters.
 	trunk []string
 	// kv is the cached elements per token and sample.
-	kv       int64
+	kv int64
+	// rough: the network is a table's rows, whose forward is not known.
+	rough    bool
 	zeroAt   int
 	keepGrad bool
 }

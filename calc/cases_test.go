@@ -1,0 +1,65 @@
+//go:build cases
+
+package calc
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// TestCases reads a folder of files that people would paste, given by VRAMETRE_CASES, with its index.yaml: each gives
+// exactly the known number of parameters, or an explained refusal.
+func TestCases(t *testing.T) {
+	dir := os.Getenv("VRAMETRE_CASES")
+	data, err := os.ReadFile(filepath.Join(dir, "index.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var index []struct {
+		File   string
+		Family string
+		Params int64 `yaml:"true_params"`
+	}
+	if err := yaml.Unmarshal(data, &index); err != nil {
+		t.Fatal(err)
+	}
+	exact, refused := 0, 0
+	for _, c := range index {
+		text, err := os.ReadFile(filepath.Join(dir, c.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m Model
+		switch {
+		case strings.HasPrefix(c.File, "print_"):
+			m.Torch = string(text)
+		case strings.HasPrefix(c.File, "torchinfo"), strings.HasPrefix(c.File, "torchsummary"), strings.HasPrefix(c.File, "keras"):
+			m.Summary = string(text)
+		case strings.HasPrefix(c.File, "config_"):
+			m.HF = text
+		default:
+			continue
+		}
+		got, err := Read(m, nil)
+		switch {
+		case err != nil:
+			refused++
+			t.Logf("%s: refused, %v", c.File, err)
+			if !strings.Contains(c.File, "ctranslate2") {
+				t.Errorf("%s: %v", c.File, err)
+			}
+		case got.Missing != nil && strings.Contains(c.File, "truncated"):
+			refused++
+			t.Logf("%s: refused, %v", c.File, got.Missing)
+		case got.Parameters != c.Params:
+			t.Errorf("%s: %d parameters, known %d", c.File, got.Parameters, c.Params)
+		default:
+			exact++
+		}
+	}
+	t.Logf("%d exact, %d refused", exact, refused)
+}
