@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 
 	"vrametre/calc"
 	"vrametre/content"
+	"vrametre/content/lesson"
 	"vrametre/web/build"
 	"vrametre/web/view"
 )
@@ -577,5 +579,64 @@ func TestRequestSchemaChoices(t *testing.T) {
 	layers := s.Defs["Model"].Properties["layers"].Items.resolve(s.Defs)
 	if !slices.Contains(layers.Properties["type"].Enum, "Conv2d") {
 		t.Errorf("layers: %+v", layers)
+	}
+}
+
+// The opening message is the one that the lesson's own network gives, with 512
+// images on a card of 4 GB: its six numbers and the sums that the text makes of them.
+func TestOpeningMessageIsTrue(t *testing.T) {
+	const mib, gib = 1 << 20, 1 << 30
+	f, stops, err := calc.OutOfMemory(calc.Request{Batch: 512, Device: calc.Device{GPU: "gtx-1650"}})
+	if err != nil || !stops {
+		t.Fatalf("the run does not stop: %v", err)
+	}
+	size := func(n int64) string { // as PyTorch writes it
+		if n <= gib {
+			return fmt.Sprintf("%.2f MiB", float64(n)/mib)
+		}
+		return fmt.Sprintf("%.2f GiB", float64(n)/gib)
+	}
+	unused := f.Reserved - f.Allocated
+	for _, lang := range content.Langs {
+		doc, err := lesson.Parse(lesson.Source(lang))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told, message string
+		for _, b := range doc.Sections[0].Blocks {
+			if b.Directive == "message" {
+				message = b.Text
+			} else {
+				told += b.Text + "\n"
+			}
+		}
+		for _, want := range []string{
+			"1 Tried to allocate " + size(f.Segment), "2 total capacity of " + size(f.Total), "3 " + size(f.Free) + " is free",
+			"4 this process has " + size(f.Process) + " memory in use", "5 " + size(f.Allocated) + " is allocated by PyTorch",
+			"6 " + size(unused) + " is reserved by PyTorch but unallocated",
+		} {
+			if !strings.Contains(message, "["+want+"]") {
+				t.Errorf("%s: the message does not say %q", lang, want)
+			}
+		}
+		decimal := func(s string) string {
+			s = strings.NewReplacer(" ", "\u00a0").Replace(s)
+			if lang == content.French {
+				s = strings.NewReplacer(".", ",", "\u00a0MiB", "\u202fMio", "\u00a0GiB", "\u202fGio").Replace(s)
+			}
+			return s
+		}
+		for _, want := range []string{
+			size(f.Process), size(f.Allocated), fmt.Sprintf("%d MiB", f.Segment/mib),
+			fmt.Sprintf("%.0f MiB", float64(unused)/mib), fmt.Sprintf("%.0f MiB", float64(f.Process-f.Reserved)/mib),
+			fmt.Sprintf("%d MiB", (f.Segment-f.Free)/mib+1),
+		} {
+			if !strings.Contains(told, decimal(want)) {
+				t.Errorf("%s: the text does not say %q", lang, decimal(want))
+			}
+		}
+		if f.Requested != f.Segment || f.Free+unused < f.Segment {
+			t.Errorf("the text says that the request is one tensor, and that the scraps would be enough: %+v", f)
+		}
 	}
 }
