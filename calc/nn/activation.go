@@ -12,7 +12,7 @@ var unaries = map[string]*torch.Unary{
 	"CELU":        {Name: "celu", SavesInput: true},
 	"SELU":        {Name: "selu", SavesInput: true},
 	"GELU":        {Name: "gelu", SavesInput: true},
-	"Softplus":    {Name: "softplus", SavesInput: true},
+	"Softplus":    {Name: "softplus", SavesInput: true, Float: true},
 	"Softshrink":  {Name: "softshrink", SavesInput: true},
 	"Hardshrink":  {Name: "hardshrink", SavesInput: true},
 	"SiLU":        {Name: "silu", SavesInput: true, InPlaceClones: true},

@@ -5,9 +5,9 @@ import "vrametre/calc/torch"
 // maths are elementwise functions that are no modules, by torch's name; Temps are those of their backward formulas
 // (tools/autograd/derivatives.yaml).
 var maths = map[string]*torch.Unary{
-	"exp":   {Name: "exp", SavesOutput: true},
-	"sqrt":  {Name: "sqrt", SavesOutput: true, Temps: 1},  // grad / (2 * result)
-	"rsqrt": {Name: "rsqrt", SavesOutput: true, Temps: 2}, // -0.5 * grad * result.pow(3)
+	"exp":   {Name: "exp", SavesOutput: true, Float: true},
+	"sqrt":  {Name: "sqrt", SavesOutput: true, Temps: 1},               // grad / (2 * result)
+	"rsqrt": {Name: "rsqrt", SavesOutput: true, Float: true, Temps: 2}, // -0.5 * grad * result.pow(3)
 	"sign":  {Name: "sign"},
 	"abs":   {Name: "abs", SavesInput: true, Temps: 1}, // grad * self.sgn()
 }

@@ -10,6 +10,8 @@ type Unary struct {
 	SavesInput, SavesOutput bool
 	// Buffer is bytes per element of a further tensor the kernel makes for its backward.
 	Buffer int64
+	// Float: autocast runs it in float32.
+	Float bool
 	// Temps is how many further tensors of the input's size the backward formula holds at once.
 	Temps int
 	// InPlaceClones: the in-place form clones its input, since the formula needs it.
@@ -29,6 +31,9 @@ func (f *Unary) back(b *backward) {
 
 // Unary applies f to x, into x's own storage if inplace.
 func (g *Graph) Unary(f *Unary, x Tensor, inplace bool) Tensor {
+	if f.Float && !inplace {
+		x = g.float(x)
+	}
 	t := g.t[x]
 	if inplace {
 		saved := None
@@ -285,39 +290,44 @@ func (g *Graph) Compare(x Tensor) Tensor {
 }
 
 // Softmax and log-softmax keep their result.
-func (g *Graph) Softmax(x Tensor) Tensor { return g.softmax("_softmax", x) }
+func (g *Graph) Softmax(x Tensor) Tensor { return g.softmax("_softmax", x, false) }
 
 // SoftmaxFloat is softmax(x, dtype=float32): half inputs are not copied, the result is in float32.
 func (g *Graph) SoftmaxFloat(x Tensor) Tensor {
-	if !g.t[x].dtype.Half() {
-		return g.Softmax(x)
-	}
-	t := g.t[x]
-	y := g.fresh(t.shape, g.formatStrides(t.shape, t.view), Float32)
-	return g.record(op{name: "_softmax", in: g.list(x), out: y, saved: g.list(y), back: func(b *backward) { b.set(0, b.like2(0)) }})
+	return g.softmax("_softmax", x, true)
 }
 
 // LogSoftmax is log_softmax over one dimension.
-func (g *Graph) LogSoftmax(x Tensor) Tensor { return g.softmax("_log_softmax", x) }
+func (g *Graph) LogSoftmax(x Tensor) Tensor { return g.softmax("_log_softmax", x, false) }
 
-func (g *Graph) softmax(name string, x Tensor) Tensor {
+// softmax reads half types into float32 on the way where asked, as autocast does (half_to_float).
+func (g *Graph) softmax(name string, x Tensor, float bool) Tensor {
 	t := g.t[x]
-	if g.amp != Float32 {
-		x = g.To(x, Float32)
-		t = g.t[x]
+	d := t.dtype
+	if d.Half() && (float || g.amp != Float32) {
+		d = Float32
 	}
-	y := g.fresh(t.shape, g.formatStrides(t.shape, t.view), t.dtype)
+	y := g.fresh(t.shape, g.formatStrides(t.shape, t.view), d)
 	saved := g.list(y)
 	if g.Rules.SoftmaxSavesInput {
 		saved = g.list(y, x)
 	}
 	return g.record(op{name: name, in: g.list(x), out: y, saved: saved, back: func(b *backward) {
-		b.set(0, b.alloc(b.in(0).shape, nil, b.c.gts[b.gout(0)].dtype))
+		b.set(0, b.like2(0))
 	}})
+}
+
+// float is autocast's other list: operations on CUDA that run in float32 (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32).
+func (g *Graph) float(x Tensor) Tensor {
+	if g.amp == Float32 || !g.t[x].dtype.Half() {
+		return x
+	}
+	return g.To(x, Float32)
 }
 
 // Pow is x ** c, keeping x.
 func (g *Graph) Pow(x Tensor) Tensor {
+	x = g.float(x)
 	t := g.t[x]
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
 	return g.record(op{name: "pow", in: g.list(x), out: y, saved: g.list(x), back: func(b *backward) {
@@ -334,6 +344,7 @@ func (g *Graph) Pow(x Tensor) Tensor {
 
 // PReLU keeps its input; the weight's gradient is collected beside the input's.
 func (g *Graph) PReLU(x, w Tensor) Tensor {
+	x, w = g.cast(x), g.cast(w)
 	t := g.t[x]
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
 	return g.record(op{name: "prelu", in: g.list(x, w), out: y, saved: g.list(x, w), back: func(b *backward) {
@@ -346,12 +357,20 @@ func (g *Graph) PReLU(x, w Tensor) Tensor {
 	}})
 }
 
+// sumType is the type of sums and norms of d: autocast asks for float32 and copies nothing (AT_FORALL_FP32_SET_OPT_DTYPE).
+func (g *Graph) sumType(d DType) DType {
+	if g.amp != Float32 && d.Half() {
+		return Float32
+	}
+	return d
+}
+
 // Norm is the Euclidean norm of x over dimension d, kept as size 1; it keeps x and its result.
 func (g *Graph) Norm(x Tensor, d int) Tensor {
 	t := g.t[x]
 	sh := g.shapeOf(t.shape...)
 	sh[dims(g, d, len(sh))] = 1
-	y := g.fresh(sh, nil, t.dtype)
+	y := g.fresh(sh, nil, g.sumType(t.dtype))
 	return g.record(op{name: "norm", in: g.list(x), out: y, saved: g.list(x, y), back: func(b *backward) {
 		// grad * (self / norm).masked_fill_(norm == 0, 0)
 		r := b.like(0)

@@ -37,10 +37,14 @@ func (g *Graph) NLL(x, y Tensor) Tensor {
 // PairLoss is a loss with a floating target of the prediction's shape. mse_loss, smooth_l1_loss and binary_cross_entropy
 // return a 0-d tensor on a storage as large as the prediction; l1_loss is the mean of an absolute difference.
 func (g *Graph) PairLoss(name string, x, y Tensor) Tensor {
+	if name == "bce" && g.amp != Float32 { // autocast refuses it: a sigmoid's output has too few bits
+		g.Fail("bce-autocast")
+	}
+	x, y = g.float(x), g.float(y)
 	t := g.t[x]
 	if name == "l1" {
 		d := g.Add(x, y)
-		return g.Mean(g.Unary(&Unary{Name: "abs", SavesInput: true}, d, false), false)
+		return g.Mean(g.Unary(&Unary{Name: "abs", SavesInput: true, Temps: 1}, d, false), false)
 	}
 	bytes := t.dtype.Size()
 	if name != "bce_with_logits" {

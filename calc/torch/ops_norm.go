@@ -60,9 +60,7 @@ func (g *Graph) BatchNorm(x, w, bias Tensor, running []Tensor, training bool) Te
 
 // LayerNorm over the last dimensions normalised.
 func (g *Graph) LayerNorm(x, w, bias Tensor, normalised []int64) Tensor {
-	if g.amp != Float32 {
-		x = g.To(x, Float32)
-	}
+	x = g.float(x)
 	t := g.t[x]
 	n := len(t.shape) - len(normalised)
 	if n < 0 || !sameShape(t.shape[n:], normalised) {
@@ -92,9 +90,7 @@ func sameShape(a, b []int64) bool {
 
 // GroupNorm with groups over channel 1.
 func (g *Graph) GroupNorm(x, w, bias Tensor, groups int64) Tensor {
-	if g.amp != Float32 {
-		x = g.To(x, Float32)
-	}
+	x = g.float(x)
 	t := g.t[x]
 	if len(t.shape) < 2 || groups <= 0 || t.shape[1]%groups != 0 {
 		g.Fail("groupnorm-groups", "shape", Shape(t.shape), "num_groups", groups)

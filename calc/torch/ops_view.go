@@ -350,6 +350,14 @@ func (g *Graph) joined(name string, d int, xs []Tensor) Tensor {
 			format = view{}
 		}
 	}
+	if g.amp != Float32 { // autocast brings them to the widest type
+		xs = slices.Clone(xs)
+		for i := range xs {
+			if g.t[xs[i]].dtype.Floating() {
+				xs[i] = g.To(xs[i], dt)
+			}
+		}
+	}
 	y := g.fresh(sh, g.formatStrides(sh, format), dt)
 	return g.record(op{name: name, in: g.list(xs...), out: y, back: func(b *backward) {
 		v := b.gout(0)
@@ -401,7 +409,11 @@ func (g *Graph) reduce(name string, x Tensor, keep bool, ds []int, back func(*ba
 			sh = append(sh, d)
 		}
 	}
-	y := g.fresh(sh, nil, t.dtype)
+	d := t.dtype
+	if name == "sum" {
+		d = g.sumType(d)
+	}
+	y := g.fresh(sh, nil, d)
 	o := op{name: name, in: g.list(x), out: y, back: func(b *backward) {
 		in := b.in(0)
 		v := b.gout(0)
