@@ -18,6 +18,8 @@ type network struct {
 	flat   bool
 	resize bool
 	build  func(*nn.Builder) *models.Net
+	// imported is a network whose program comes ready made.
+	imported func(batch int64) (*torch.Graph, error)
 }
 
 // resolve finds the model a request names.
@@ -38,6 +40,8 @@ func (q *query) resolve() (*network, error) {
 	switch {
 	case m.Torch != "" || m.Summary != "" || m.HF != nil:
 		return q.read()
+	case m.Trace != nil:
+		return q.trace()
 	case m.Layers != nil:
 		return q.layers()
 	case m.Preset != "" || set == 0:
@@ -174,6 +178,9 @@ func (q *query) layers() (*network, error) {
 // record builds the network at a batch size and records its forward and loss.
 func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 	defer fault.Catch(&err)
+	if n.imported != nil {
+		return n.imported(batch)
+	}
 	g = torch.NewGraph(batch, q.rules)
 	g.Autocast(q.amp)
 	b := &nn.Builder{G: g, DType: q.dtype, Training: q.train}

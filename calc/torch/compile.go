@@ -47,6 +47,9 @@ type compiler struct {
 
 // Compile runs the recorded forward and its backward once.
 func (g *Graph) Compile() *Program {
+	if g.imported != nil {
+		return g.imported.Program
+	}
 	n := len(g.ops)
 	c := &compiler{g: g, p: &Program{Calls: g.calls, Events: make([]Event, 0, 8*n), Bytes: make([]int64, 0, 3*n),
 		Steps: make([]Step, 0, 2*n)},

@@ -132,6 +132,7 @@ type Graph struct {
 	segments     []segment
 	open         bool
 	Root         *Module
+	imported     *Imported
 
 	intArena    []int64
 	tensorArena []Tensor
@@ -568,6 +569,9 @@ func (g *Graph) movedOrder() []Tensor {
 
 // InputBytes is the size of the batch's inputs, without the target.
 func (g *Graph) InputBytes() int64 {
+	if g.imported != nil {
+		return g.imported.InputBytes
+	}
 	var n int64
 	for i, st := range g.st {
 		if st.kind == KindBatch && (g.target == None || g.t[g.target].store != int32(i)) {
@@ -580,6 +584,9 @@ func (g *Graph) InputBytes() int64 {
 // Family is "transformer" when the forward has attention (batched products of activations), "cnn" when it has
 // convolutions and none, else "other".
 func (g *Graph) Family() string {
+	if g.imported != nil {
+		return g.imported.Family
+	}
 	family := "other"
 	for i := range g.ops {
 		switch g.ops[i].name {
@@ -594,6 +601,9 @@ func (g *Graph) Family() string {
 
 // ConvOutputs are the bytes of each convolution's output, one that feeds a global pooling counted pooled.
 func (g *Graph) ConvOutputs() []int64 {
+	if g.imported != nil {
+		return g.imported.ConvOutputs
+	}
 	var out []int64
 	for i := range g.ops {
 		if g.ops[i].name != "convolution" {

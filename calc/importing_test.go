@@ -1,0 +1,116 @@
+package calc
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+)
+
+func tracedModel(t testing.TB, name string) Model {
+	t.Helper()
+	data, err := os.ReadFile("read/trace/testdata/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Model{Trace: data}
+}
+
+// TestTraceIsThePreset: the lesson's network traced in PyTorch 1.13 gives what the engine works out by itself.
+func TestTraceIsThePreset(t *testing.T) {
+	m := tracedModel(t, "lesson")
+	no := false
+	for _, r := range []Request{
+		{Batch: 2},
+		{Batch: 32, Optimizer: Optimizer{Name: "adam", Foreach: &no}},
+		{Batch: 100, Optimizer: Optimizer{Name: "sgd", Momentum: 0.9}, Accumulation: 3},
+		{Batch: 5, ZeroGrad: "set_to_none", Precision: "fp64"},
+		{Batch: 16, Mode: "infer"},
+		{Batch: 8, PyTorch: "2.6"},
+	} {
+		r.Want = []string{WantLayers, WantMaxBatch}
+		if r.PyTorch == "" {
+			r.PyTorch = "1.13"
+		}
+		p := r
+		p.Model = Model{Preset: "lesson"}
+		r.Model = m
+		if r.PyTorch == "1.13" {
+			r.PyTorch = "" // the trace's own
+		}
+		want, err := Estimate(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Estimate(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range []struct {
+			name string
+			of   func(*Result) any
+		}{
+			{"parameters", func(r *Result) any { return r.Parameters }},
+			{"rule of thumb", func(r *Result) any { return r.RuleOfThumb }},
+			{"saved", func(r *Result) any { return r.SavedForBackward }},
+			{"input saved", func(r *Result) any { return r.InputSaved }},
+			{"first", func(r *Result) any { return r.First }},
+			{"phases", func(r *Result) any { return r.Phases }},
+			{"peak", func(r *Result) any { p := r.Peak; p.At = ""; return p }},
+			{"largest batch", func(r *Result) any { return r.MaxBatch }},
+			{"interval", func(r *Result) any { return r.Interval }},
+		} {
+			a, _ := json.Marshal(f.of(&got))
+			b, _ := json.Marshal(f.of(&want))
+			if string(a) != string(b) {
+				t.Errorf("batch %d %s %s: %s is %s in the trace, %s in the preset", r.Batch, r.Mode, p.PyTorch, f.name, a, b)
+			}
+		}
+		var saved int64
+		for _, l := range got.Layers {
+			saved += l.Saved
+		}
+		if saved != got.SavedForBackward {
+			t.Errorf("the layers' saved bytes sum to %d of %d", saved, got.SavedForBackward)
+		}
+	}
+}
+
+// TestTraceWarns names what was traced otherwise than it was asked for, and refuses what a trace cannot change.
+func TestTraceWarns(t *testing.T) {
+	for _, c := range []struct {
+		r    Request
+		code string
+	}{
+		{Request{PyTorch: "2.6"}, "trace-version"},
+		{Request{Precision: "bf16"}, "trace-precision"},
+		{Request{Precision: "amp-bf16"}, "trace-precision"},
+		{Request{Batch: 1}, "trace-batch"},
+	} {
+		c.r.Model = tracedModel(t, "gpt")
+		res, err := Estimate(c.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Warnings) != 1 || res.Warnings[0].Code != c.code {
+			t.Errorf("%+v, want %s", res.Warnings, c.code)
+		}
+	}
+	exact, err := Estimate(Request{Model: tracedModel(t, "gpt"), Batch: 2})
+	if err != nil || len(exact.Warnings) > 0 {
+		t.Errorf("warnings %+v, error %v for what was traced", exact.Warnings, err)
+	}
+	for field, r := range map[string]Request{
+		"input":         {Input: Inputs{{Shape: []int64{3, 64, 64}}}},
+		"frozen":        {Frozen: []string{"0"}},
+		"checkpointing": {Checkpointing: Checkpointing{EveryBlock: true}},
+		"loss":          {Loss: "mse"},
+	} {
+		r.Model = tracedModel(t, "lesson")
+		_, err := Estimate(r)
+		var e *Error
+		if !errors.As(err, &e) || e.Code != "trace-fixed" || e.At != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

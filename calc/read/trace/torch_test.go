@@ -1,0 +1,129 @@
+package trace_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"vrametre/calc/optim"
+	"vrametre/calc/read/trace"
+	"vrametre/calc/torch"
+	"vrametre/calc/walk"
+)
+
+// python is an interpreter with torch and torchvision, or "" where there is none; under CI=true there must be one.
+func python(t *testing.T) string {
+	t.Helper()
+	var tried []string
+	for _, p := range []string{os.Getenv("VRAMETRE_PYTHON"), "/usr/bin/python3", "python3"} {
+		if p == "" {
+			continue
+		}
+		out, err := exec.Command(p, "-c", "import torch, torchvision").CombinedOutput()
+		if err == nil {
+			return p
+		}
+		tried = append(tried, p+": "+strings.TrimSpace(string(out)))
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("no Python with torch and torchvision:\n%s", strings.Join(tried, "\n"))
+	}
+	t.Log("no Python with torch and torchvision here: the exporter is not run")
+	return ""
+}
+
+type truth struct{ Batch, Saved, Forward, Backward int64 }
+
+func step(t *testing.T, tr *trace.Trace, batch int64) (*torch.Program, walk.Peaks) {
+	t.Helper()
+	d, ok := torch.ParseDType(tr.DType)
+	if !ok {
+		t.Fatalf("type %q", tr.DType)
+	}
+	p, err := tr.Program(trace.Options{Batch: batch, Train: true, DType: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, walk.Run(p, walk.Config{Train: true, Optimizer: optim.Config{Name: "sgd"}, Iterations: 2}, nil).First
+}
+
+// TestAgainstPyTorch exports each network of testdata/zoo.py and compares the import with what was measured beside
+// it, to the byte, also at a batch size that was not traced.
+func TestAgainstPyTorch(t *testing.T) {
+	py := python(t)
+	if py == "" {
+		return
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(py, filepath.Join("testdata", "zoo.py"), dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.truth.json"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d networks measured: %v", len(files), err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".truth.json")
+		data, err := os.ReadFile(filepath.Join(dir, name+".trace.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) > 300_000 {
+			t.Errorf("%s: the trace has %d bytes", name, len(data))
+		}
+		tr, err := trace.Parse(data)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var want []truth
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			p, peaks := step(t, tr, w.Batch)
+			if got := (truth{w.Batch, p.Saved, peaks[walk.Forward], peaks[walk.Backward]}); got != w {
+				t.Errorf("%s: %+v, measured %+v", name, got, w)
+			}
+		}
+	}
+}
+
+// TestExporterRefuses runs the command on what it must refuse, with a sentence that says why.
+func TestExporterRefuses(t *testing.T) {
+	py := python(t)
+	if py == "" {
+		return
+	}
+	script, err := filepath.Abs("../../../content/python/vrametre_trace.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"refused:linear", "--input", "8", "--batch", "1"}, "at batch 1 some copies are not made"},
+		{[]string{"refused:linear", "--input", "8,x"}, "write the sizes of one sample"},
+		{[]string{"refused:linear", "--input", "8", "--loss", "hinge"}, "is not one of cross_entropy"},
+		{[]string{"refused:frozen", "--input", "8"}, "nothing to train"},
+		{[]string{"refused:branches", "--input", "8"}, "depend on the batch size"},
+		{[]string{"refused:square", "--input", "8", "--loss", "none"}, "not a + b * batch"},
+		{[]string{"refused", "--input", "8"}, "write module:function"},
+		{[]string{"absent:model", "--input", "8"}, "absent"},
+	} {
+		cmd := exec.Command(py, append([]string{script, "--output", filepath.Join(t.TempDir(), "t.json")}, c.args...)...)
+		cmd.Dir = "testdata"
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "Traceback") {
+			t.Errorf("%v: %v, %q lacks %q", c.args, err, out, c.want)
+		}
+	}
+}
