@@ -207,6 +207,8 @@ func (f Figures) figure(name string) (figure, bool) {
 		return f.train(rest)
 	case "tank":
 		return f.tank(rest)
+	case "where":
+		return f.where(rest)
 	case "verdict":
 		long, short, tone := f.verdict()
 		written, ok := map[string]string{"": long, "short": short, "tone": string(tone)}[rest]

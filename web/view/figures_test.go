@@ -101,6 +101,8 @@ func TestFigureTexts(t *testing.T) {
 		{"assumption.cudnn-workspace", "0~o", "0_B"},
 		{"assumption.cudnn-workspace.source", "non simulé", "not simulated"},
 		{"slot.4.name", "2e moment", "second moment"},
+		{"where.total.rule", "175~Mo", "175_MB"},
+		{"where.runtime.rule", "—", "—"},
 	} {
 		if got, ok := f.Text(c.ref); !ok || plain(got) != c.fr {
 			t.Errorf("fr %s = %q, want %q", c.ref, plain(got), c.fr)
@@ -113,7 +115,7 @@ func TestFigureTexts(t *testing.T) {
 
 func TestUnknownFigures(t *testing.T) {
 	f := NewFigures(scene(t, Default()), content.French)
-	for _, ref := range []string{"", "nothing", "rule.nothing", "x8.nothing", "slot.5", "slot.x", "slot.1.x", "layer.99.values", "layer.0.x", "peak.x", "image.x", "batch.x", "saved.x", "card.x", "train.x", "phase.x", "tank.x", "verdict.x", "formula.x", "source.x", "budget.x", "budget.box.x", "assumption.x", "interval.x"} {
+	for _, ref := range []string{"", "nothing", "rule.nothing", "x8.nothing", "slot.5", "slot.x", "slot.1.x", "layer.99.values", "layer.0.x", "peak.x", "image.x", "batch.x", "saved.x", "card.x", "train.x", "phase.x", "tank.x", "verdict.x", "where.x", "where.weights", "where.weights.x", "where.x.rule", "formula.x", "source.x", "budget.x", "budget.box.x", "assumption.x", "interval.x"} {
 		if got, ok := f.Text(ref); ok {
 			t.Errorf("%q is a figure: %q", ref, got)
 		}

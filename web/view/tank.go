@@ -1,5 +1,10 @@
 package view
 
+import (
+	"slices"
+	"strings"
+)
+
 // Tone says how a verdict is coloured; its words say the same.
 type Tone string
 
@@ -108,6 +113,28 @@ func (f Figures) Where() []WhereRow {
 		}
 	}
 	return rows
+}
+
+// where is one number of the comparison in words: "weights.rule",
+// "activations.simulated", "total.rule".
+func (f Figures) where(name string) (figure, bool) {
+	kind, side, _ := strings.Cut(name, ".")
+	var n int64
+	for _, k := range Kinds {
+		if k != kind && kind != "total" {
+			continue
+		}
+		switch side {
+		case "rule":
+			n += f.ruleBytes(k)
+		case "simulated":
+			n += kindBytes(f.scene.Now, k)
+		default:
+			return figure{}, false
+		}
+	}
+	known := kind == "total" || slices.Contains(Kinds, kind)
+	return figure{kind, words, 0, f.orNone(n)}, known
 }
 
 // ruleBytes spreads the lesson's calculation over the kinds: its weights are
