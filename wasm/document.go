@@ -20,37 +20,13 @@ import (
 // crossing into JavaScript costs as much as the arithmetic behind many figures.
 type document struct {
 	window, root js.Value
-	texts        []shownText
-	lengths      []shownLength
-	charts       []shownChart
+	places       []*place
+	controls     []shownControl
 	scrubs       []*scrub
 	switches     []js.Value // links to the same page in another language
+	last         view.Figures
+	guard        func(func())
 }
-
-type shownText struct {
-	node       js.Value
-	ref, shown string
-}
-
-type shownLength struct {
-	style js.Value
-	ref   string
-	shown float64
-}
-
-type shownChart struct {
-	element js.Value
-	options func(view.Figures) (chart.Options, error)
-	shown   chart.Options
-}
-
-// chartsByName are the charts that data-chart names.
-var chartsByName = map[string]func(view.Figures) (chart.Options, error){
-	island.Where: chart.Where,
-}
-
-// unknown stands where a figure is not known while a slider moves.
-const unknown = "…"
 
 func newDocument() *document {
 	window := js.Global()
@@ -92,6 +68,7 @@ func (d *document) islandNames() []string {
 
 // listen follows the address and everything else that is no island's.
 func (d *document) listen(page *ui.Page) {
+	d.guard = page.Guard
 	for _, element := range d.all("[data-scrub]") {
 		if s, ok := view.ScrubNamed(attribute(element, "data-scrub")); ok {
 			d.scrubs = append(d.scrubs, bindScrub(element, s, page))
@@ -127,12 +104,88 @@ func (d *document) once(function string, f func(), args ...any) {
 }
 
 // Show writes the figures into whatever shows them.
-func (d *document) Show(f view.Figures) {
-	if d.texts == nil {
+func (d *document) Show(f view.Figures, moving bool) {
+	if d.places == nil {
 		d.collect()
 	}
-	for i := range d.texts {
-		t := &d.texts[i]
+	d.last = f
+	for _, p := range d.places {
+		if moving && !p.seen {
+			p.late = true
+			continue
+		}
+		p.show(d, f)
+	}
+	state := f.Scene().State
+	for i := range d.controls {
+		c := &d.controls[i]
+		if value := ui.Value(state, c.name); value != c.shown {
+			c.element.Set("value", value)
+			c.shown = value
+		}
+	}
+	for _, s := range d.scrubs {
+		s.show(f)
+	}
+}
+
+// place is a part of the page that is seen or not as a whole.
+type place struct {
+	seen bool
+	// late says that something in it has not been written while it was out of sight.
+	late    bool
+	texts   []shownText
+	lengths []shownLength
+	tones   []shownTone
+	charts  []shownChart
+}
+
+type shownText struct {
+	node       js.Value
+	ref, shown string
+}
+
+type shownLength struct {
+	style js.Value
+	ref   string
+	shown float64
+}
+
+type shownTone struct {
+	element js.Value
+	shown   string
+}
+
+type shownChart struct {
+	element js.Value
+	drawing
+	shape string
+	shown chart.Options
+}
+
+type shownControl struct {
+	element     js.Value
+	name, shown string
+}
+
+// drawing makes the options of a chart.
+type drawing struct {
+	whole, moved func(view.Figures) (chart.Options, error)
+	shape        func(view.Figures) string
+}
+
+// drawings are the charts that data-chart names.
+var drawings = map[string]drawing{
+	island.Where: {chart.Where, chart.WhereMoved, chart.WhereShape},
+}
+
+// unknown stands where a figure is not known while a slider moves.
+const unknown = "…"
+
+func (p *place) show(d *document, f view.Figures) {
+	p.late = false
+	for i := range p.texts {
+		t := &p.texts[i]
 		text, ok := f.Text(t.ref)
 		if !ok {
 			text = unknown
@@ -142,49 +195,111 @@ func (d *document) Show(f view.Figures) {
 			t.shown = text
 		}
 	}
-	for i := range d.lengths {
-		l := &d.lengths[i]
+	for i := range p.lengths {
+		l := &p.lengths[i]
 		share, _ := f.Share(l.ref)
 		if share != l.shown {
 			l.style.Call("setProperty", "--share", strconv.FormatFloat(share, 'f', 5, 64))
 			l.shown = share
 		}
 	}
-	for _, s := range d.scrubs {
-		s.show(f)
+	for i := range p.tones {
+		t := &p.tones[i]
+		if tone := string(f.Tank().Tone); tone != t.shown {
+			t.element.Call("setAttribute", "data-tone", tone)
+			t.shown = tone
+		}
 	}
-	for i := range d.charts {
-		c := &d.charts[i]
-		options, err := c.options(f)
-		if err != nil {
-			d.Failed(err)
-			continue
-		}
-		if options != c.shown {
-			d.window.Call("vrametreDraw", c.element, string(options))
-			c.shown = options
-		}
+	for i := range p.charts {
+		p.charts[i].show(d, f)
+	}
+}
+
+func (c *shownChart) show(d *document, f view.Figures) {
+	shape := c.drawing.shape(f)
+	part := c.shown != "" && shape == c.shape
+	options := c.whole
+	if part {
+		options = c.moved
+	}
+	text, err := options(f)
+	if err != nil {
+		d.Failed(err)
+		return
+	}
+	if text != c.shown {
+		d.window.Call("vrametreDraw", c.element, string(text), part)
+		c.shown, c.shape = text, shape
 	}
 }
 
 // collect finds what shows figures. The islands must be in place.
 func (d *document) collect() {
+	byElement := map[int]*place{}
+	observe := d.observer(byElement)
+	var everywhere *place
+	at := func(element js.Value) *place {
+		section := element.Call("closest", "section")
+		if section.IsNull() { // beside the sections: always in sight
+			if everywhere == nil {
+				everywhere = &place{seen: true}
+				d.places = append(d.places, everywhere)
+			}
+			return everywhere
+		}
+		if id := section.Get("vrametrePlace"); !id.IsUndefined() {
+			return byElement[id.Int()]
+		}
+		p := &place{}
+		id := len(byElement)
+		section.Set("vrametrePlace", id)
+		byElement[id] = p
+		d.places = append(d.places, p)
+		observe(section)
+		return p
+	}
 	for _, element := range d.all("[data-v]") {
 		node := element.Get("firstChild")
 		if !node.Truthy() {
 			node = d.root.Call("createTextNode", "")
 			element.Call("append", node)
 		}
-		d.texts = append(d.texts, shownText{node, attribute(element, "data-v"), node.Get("nodeValue").String()})
+		p := at(element)
+		p.texts = append(p.texts, shownText{node, attribute(element, "data-v"), node.Get("nodeValue").String()})
 	}
 	for _, element := range d.all("[data-share]") {
-		d.lengths = append(d.lengths, shownLength{element.Get("style"), attribute(element, "data-share"), math.NaN()})
+		p := at(element)
+		p.lengths = append(p.lengths, shownLength{element.Get("style"), attribute(element, "data-share"), math.NaN()})
+	}
+	for _, element := range d.all("[data-tone]") {
+		p := at(element)
+		p.tones = append(p.tones, shownTone{element, attribute(element, "data-tone")})
 	}
 	for _, element := range d.all("[data-chart]") {
-		if options, ok := chartsByName[attribute(element, "data-chart")]; ok {
-			d.charts = append(d.charts, shownChart{element: element, options: options})
+		if drawing, ok := drawings[attribute(element, "data-chart")]; ok {
+			p := at(element)
+			p.charts = append(p.charts, shownChart{element: element, drawing: drawing})
 		}
 	}
+	for _, element := range d.all("[data-control]") {
+		d.controls = append(d.controls, shownControl{element: element, name: attribute(element, "data-control")})
+	}
+}
+
+// observer watches which places are in sight, or about to be.
+func (d *document) observer(places map[int]*place) (observe func(js.Value)) {
+	observer := d.window.Get("IntersectionObserver").New(js.FuncOf(func(_ js.Value, args []js.Value) any {
+		for i := range args[0].Length() {
+			entry := args[0].Index(i)
+			p := places[entry.Get("target").Get("vrametrePlace").Int()]
+			p.seen = entry.Get("isIntersecting").Bool()
+			if p.seen && p.late {
+				d.guard(func() { p.show(d, d.last) })
+			}
+		}
+		return nil
+	}), map[string]any{"rootMargin": "25%"})
+	return func(element js.Value) { observer.Call("observe", element) }
 }
 
 // Fragment writes the address.

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -134,5 +135,43 @@ func TestTicks(t *testing.T) {
 		if n := len(labels); n < 2 || n > 6 {
 			t.Errorf("ticksOf(%d): %d marks", c.max, n)
 		}
+	}
+}
+
+// What moves is what the whole chart would show.
+func TestWhereMovedIsPartOfWhere(t *testing.T) {
+	for _, state := range []view.State{view.Default(), view.Default().With(view.ScrubBatch, 1024), view.Default().WithOptimizer("sgd")} {
+		whole, f := where(t, state, content.English)
+		text, err := WhereMoved(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var moved option
+		if err := json.Unmarshal([]byte(text), &moved); err != nil {
+			t.Fatal(err)
+		}
+		if len(moved.Series) != len(whole.Series) || len(moved.XAxis) != 2 || len(moved.YAxis) != 2 {
+			t.Fatalf("%+v: %s", state, text)
+		}
+		data := map[string]string{}
+		for _, s := range whole.Series {
+			data[s.ID] = fmt.Sprint(s.Data)
+		}
+		for _, s := range moved.Series {
+			if got := fmt.Sprint(s.Data); got != data[s.ID] {
+				t.Errorf("%+v: %s moves to %s, is drawn at %s", state, s.ID, got, data[s.ID])
+			}
+		}
+		for i := range whole.XAxis {
+			if moved.XAxis[i].Max != whole.XAxis[i].Max || moved.XAxis[i].AxisLabel != whole.XAxis[i].AxisLabel || fmt.Sprint(moved.YAxis[i].Data) != fmt.Sprint(whole.YAxis[i].Data) {
+				t.Errorf("%+v: axes %d differ", state, i)
+			}
+		}
+	}
+	// A line of another card's is no part of it.
+	_, one := where(t, view.Default(), content.English)
+	_, other := where(t, view.Default().WithGPU("a100-80"), content.English)
+	if WhereShape(one) == WhereShape(other) {
+		t.Error("two cards have one shape")
 	}
 }

@@ -1,5 +1,5 @@
 // The charts' library, loaded when a figure is about to be seen.
-import { complete, init } from "./complete.js";
+import { complete, init, labelled } from "./complete.js";
 
 const drawn = new WeakMap();
 
@@ -9,13 +9,13 @@ const sizes = new ResizeObserver((entries) => {
   }
 });
 
-// draw shows options, given as JSON, in an element, in place of what is there.
 self.vrametreCharts = {
+  // draw shows options, given as JSON, in an element, in place of what is there.
   draw(element, options) {
     const parsed = complete(JSON.parse(options), getComputedStyle(element).fontFamily);
     let chart = drawn.get(element);
     if (chart) {
-      chart.setOption(parsed);
+      chart.setOption(parsed, true);
       return;
     }
     const place = document.createElement("div");
@@ -25,5 +25,9 @@ self.vrametreCharts = {
     element.replaceChildren(place);
     drawn.set(element, chart);
     sizes.observe(element);
+  },
+  // move changes a part of what an element shows.
+  move(element, options) {
+    drawn.get(element).setOption(labelled(JSON.parse(options)), { silent: true });
   },
 };

@@ -53,18 +53,25 @@ export function complete(options, fontFamily) {
       label.interval = 0; // every name, however tall its line
     }
     if (axis.splitLine) axis.splitLine.showMaxLine = false; // at the end of the longest bar
-    const texts = /^__f__(\{.*\})__f__$/.exec(label?.formatter ?? "");
-    if (texts) {
-      const byValue = JSON.parse(texts[1]);
-      label.formatter = (value) => byValue[value] ?? "";
-    }
   }
+  labelled(options);
   for (const series of options.series) {
     series.emphasis = { disabled: true };
     series.cursor = "default";
     if (series.markLine) Object.assign(series.markLine, { silent: true, animation: false });
     const pattern = patterns[series.id?.split("-")[0]];
     if (pattern) series.itemStyle.decal = pattern;
+  }
+  return options;
+}
+
+// labelled makes functions of the axes' labels, which Go writes by value.
+export function labelled(options) {
+  for (const { axisLabel } of options.xAxis ?? []) {
+    const texts = /^__f__(\{.*\})__f__$/.exec(axisLabel?.formatter ?? "");
+    if (!texts) continue;
+    const byValue = JSON.parse(texts[1]);
+    axisLabel.formatter = (value) => byValue[value] ?? "";
   }
   return options;
 }

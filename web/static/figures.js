@@ -8,10 +8,10 @@ export function figures(root) {
   const visible = new WeakSet();
 
   const show = (element, library) => {
-    const options = waiting.get(element);
-    if (options === undefined) return;
+    const { options, moved } = waiting.get(element) ?? {};
     waiting.delete(element);
-    library.draw(element, options);
+    if (options !== undefined) library.draw(element, options);
+    if (moved !== undefined) library.move(element, moved);
   };
   const library = () =>
     (charts ??= new Promise((resolve, reject) => {
@@ -37,15 +37,18 @@ export function figures(root) {
     if (self.vrametreCharts) show(element, self.vrametreCharts);
     else library().then((loaded) => show(element, loaded), console.warn); // the picture of the page stays
   };
+  // Paper has no second chance: by the time it is asked for, the library must be there.
+  window.addEventListener("vrametre:ready", () => (self.requestIdleCallback ?? setTimeout)(() => library().catch(() => {})));
   window.addEventListener("beforeprint", () => {
     if (self.vrametreCharts) for (const element of [...waiting.keys()]) show(element, self.vrametreCharts);
   });
 
-  // The program hands over an element and its options in JSON, as often as they change.
-  window.vrametreDraw = (element, options) => {
-    const first = !waiting.has(element) && !visible.has(element);
-    waiting.set(element, options);
+  // The program hands over an element and its options in JSON, then the parts
+  // of them that change, as often as they do.
+  window.vrametreDraw = (element, options, part) => {
+    const { options: whole } = waiting.get(element) ?? {};
+    waiting.set(element, part ? { options: whole, moved: options } : { options });
     if (visible.has(element)) request(element);
-    else if (first) seen.observe(element);
+    else seen.observe(element);
   };
 }

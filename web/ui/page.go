@@ -22,8 +22,9 @@ type Document interface {
 	// Place puts a mounted island where its static form stands, and returns the
 	// values that the reader has given to controls of that form meanwhile.
 	Place(name string, mounted app.Value) map[string]string
-	// Show writes figures into the texts, lengths and charts of the document.
-	Show(view.Figures)
+	// Show writes figures into the texts, lengths, controls and charts of the
+	// document. While they move, what is out of sight may be left as it was.
+	Show(f view.Figures, moving bool)
 	// Fragment writes the state into the address, without a new entry in the
 	// history; "" is no state.
 	Fragment(state string)
@@ -36,10 +37,13 @@ type Document interface {
 }
 
 // How long the reader must pause before the costly answers follow, and before
-// the address does.
+// the address does; how often go-app compares the islands while they move: all
+// that is seen of a move is written by Document.Show before the next frame, and
+// go-app brings the rest, such as texts for assistive technology.
 const (
 	settleAfter  = 150 * time.Millisecond
 	addressAfter = 400 * time.Millisecond
+	renderEvery  = 100 * time.Millisecond
 	saidFor      = 4 * time.Second
 )
 
@@ -57,6 +61,7 @@ type Page struct {
 	saidID int
 
 	framed  bool // a frame is asked for
+	due     bool // a rendering is
 	moved   int  // counts changes, to tell whether the reader has paused since
 	written bool // the address holds a state
 }
@@ -185,7 +190,15 @@ func (p *Page) follow() {
 		p.document.Failed(err)
 		return
 	}
-	p.show(scene)
+	p.scene = scene
+	p.document.Show(p.Figures(), true)
+	if !p.due {
+		p.due = true
+		p.document.After(renderEvery, func() {
+			p.due = false
+			p.Guard(p.render)
+		})
+	}
 	moved := p.moved
 	p.document.After(settleAfter, func() {
 		if moved == p.moved {
@@ -206,12 +219,8 @@ func (p *Page) settle() {
 		p.document.Failed(err)
 		return
 	}
-	p.show(scene)
-}
-
-func (p *Page) show(scene view.Scene) {
 	p.scene = scene
-	p.document.Show(p.Figures())
+	p.document.Show(p.Figures(), false)
 	p.render()
 }
 
@@ -251,7 +260,7 @@ func (p *Page) mounted(c *component) {
 		p.Set(control, value)
 	}
 	if p.placed++; p.placed == len(p.islands) {
-		p.document.Show(p.Figures())
+		p.document.Show(p.Figures(), false)
 		p.document.Ready()
 	}
 }

@@ -165,35 +165,28 @@ func chooser(f view.Figures, control string, choices []choice, chosen string) ma
 
 // where is the stacked bar and its twin, a table of the same numbers.
 func where(f view.Figures) markup.Node {
-	rows := map[string]view.WhereRow{}
-	var rule, simulated int64
+	shown := map[string]bool{}
 	for _, row := range f.Where() {
-		rows[row.Kind] = row
-		rule += row.Rule
-		simulated += row.Simulated
+		shown[row.Kind] = true
 	}
-	cell := func(s string) markup.Node { return markup.Elem("td", nil, markup.Text(s)) }
 	head := func(key string) markup.Node {
 		return markup.Elem("th", markup.A("scope", "col"), markup.Text(text(f, key)))
 	}
+	row := func(kind string, attrs []markup.Attr, name ...markup.Node) markup.Node {
+		return markup.Elem("tr", attrs, markup.Elem("th", markup.A("scope", "row"), name...),
+			figure(f, "td", "", "where."+kind+".rule"), figure(f, "td", "", "where."+kind+".simulated"))
+	}
 	body := make([]markup.Node, 0, len(view.Kinds)+1)
 	for _, kind := range view.Kinds {
-		row, shown := rows[kind]
 		attrs := markup.A("data-kind", kind)
-		if !shown {
+		if !shown[kind] {
 			attrs = append(attrs, markup.Attr{Name: "hidden"})
 		}
-		body = append(body, markup.Elem("tr", attrs,
-			markup.Elem("th", markup.A("scope", "row"),
-				markup.Elem("span", markup.A("class", "key k-"+kind)),
-				markup.Text(text(f, "kind."+kind))),
-			cell(row.RuleText), cell(row.SimulatedText)))
+		body = append(body, row(kind, attrs, markup.Elem("span", markup.A("class", "key k-"+kind)), markup.Text(text(f, "kind."+kind))))
 	}
-	body = append(body, markup.Elem("tr", markup.A("class", "total"),
-		markup.Elem("th", markup.A("scope", "row"), markup.Text(text(f, "where.total"))),
-		cell(view.Bytes(f.Lang(), rule)), cell(view.Bytes(f.Lang(), simulated))))
+	body = append(body, row("total", markup.A("class", "total"), markup.Text(text(f, "where.total"))))
 	return markup.Elem("div", markup.A("class", "where"),
-		markup.Elem("div", markup.A("class", "chart", "data-chart", Where, "role", "img", "aria-label", whereLabel(f, rule, simulated))),
+		markup.Elem("div", markup.A("class", "chart", "data-chart", Where, "role", "img", "aria-label", whereLabel(f))),
 		markup.Elem("table", nil,
 			markup.Elem("caption", nil, markup.Text(text(f, "where.title"))),
 			markup.Elem("thead", nil, markup.Elem("tr", nil, head("where.source"), head("where.rule"), head("where.simulated"))),
@@ -203,9 +196,11 @@ func where(f view.Figures) markup.Node {
 }
 
 // whereLabel says what the bars show; the table holds every number.
-func whereLabel(f view.Figures, rule, simulated int64) string {
+func whereLabel(f view.Figures) string {
 	var largest view.WhereRow
+	var rule, simulated int64
 	for _, row := range f.Where() {
+		rule, simulated = rule+row.Rule, simulated+row.Simulated
 		if row.Simulated > largest.Simulated {
 			largest = row
 		}
