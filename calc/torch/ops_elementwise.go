@@ -473,7 +473,12 @@ func (g *Graph) Max(x Tensor, d int, keep bool) Tensor {
 	}
 	y := g.fresh(sh, nil, t.dtype)
 	i := g.fresh(sh, nil, Int64)
-	return g.record(op{name: "max", in: g.list(x), out: y, nOut: 2, saved: g.list(i), back: zerosBack})
+	return g.record(op{name: "max", in: g.list(x), out: y, nOut: 2, saved: g.list(i), back: func(b *backward) {
+		z := b.like2(0) // scattered into out of place
+		b.step()
+		b.set(0, b.like2(0))
+		b.free(z)
+	}})
 }
 
 // Where is torch.where(c, a, b), keeping the condition.

@@ -45,9 +45,9 @@ func (g *Graph) addmm(x, w, bias Tensor) Tensor {
 	t := g.t[x]
 	out := g.t[w].shape[0]
 	y := g.fresh(g.shapeOf(t.shape[0], out), nil, t.dtype)
-	o := op{name: "addmm", in: g.list(x, w, bias), out: y, back: addmmBack}
+	o := op{name: "addmm", in: g.list(bias, x, w), out: y, back: addmmBack}
 	if bias == None {
-		o.name, o.back = "mm", mmBack
+		o.name, o.back, o.in = "mm", mmBack, g.list(x, w)
 	}
 	if g.wants(w) {
 		o.saved = append(o.saved, x)
@@ -60,17 +60,14 @@ func (g *Graph) addmm(x, w, bias Tensor) Tensor {
 }
 
 func addmmBack(b *backward) {
-	v := b.gout(0)
+	for i := 1; i <= 2; i++ {
+		if b.need(i) {
+			b.step()
+			b.set(i, b.like2(i))
+		}
+	}
 	if b.need(0) {
-		b.step()
-		b.set(0, b.like2(0))
-	}
-	if b.need(1) {
-		b.step()
-		b.set(1, b.like2(1))
-	}
-	if b.need(2) {
-		b.set(2, b.pass(v))
+		b.set(0, b.pass(b.gout(0)))
 	}
 }
 
