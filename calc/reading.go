@@ -1,6 +1,8 @@
 package calc
 
 import (
+	"strings"
+
 	"vrametre/calc/fault"
 	"vrametre/calc/models"
 	"vrametre/calc/nn"
@@ -46,6 +48,16 @@ func (q *query) read() (*network, error) {
 		return nil, m.Missing
 	}
 	q.rough = m.Rough
+	if m.Prefix != "" { // paths are those of the tree, wrapper included
+		inner := func(paths []string) []string {
+			out := make([]string, len(paths))
+			for i, p := range paths {
+				out[i] = strings.TrimPrefix(p, m.Prefix+".")
+			}
+			return out
+		}
+		q.Frozen, q.Checkpointing.Paths = inner(q.Frozen), inner(q.Checkpointing.Paths)
+	}
 	n := &network{inputs: m.Inputs, loss: m.Loss, flat: m.Flat}
 	if len(n.inputs) < len(q.Input) {
 		n.inputs = make([]models.Input, len(q.Input))

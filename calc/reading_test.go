@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vrametre/calc/models"
+	"vrametre/calc/read"
 )
 
 // printed is a measured network with its print(model).
@@ -128,4 +129,108 @@ func presetFrozen(name string) []string {
 		return nil
 	}
 	return p.Frozen
+}
+
+// BenchmarkResNet50Print reads ResNet-50's print and estimates it.
+func BenchmarkResNet50Print(b *testing.B) {
+	text, err := os.ReadFile("testdata/golden/resnet/resnet50.txt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Read(Model{Torch: string(text)}, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read and estimate", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Estimate(Request{Model: Model{Torch: string(text)}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestTreePaths freezes and checkpoints modules by the paths of the tree that the page shows.
+func TestTreePaths(t *testing.T) {
+	peft := `PeftModelForCausalLM(
+  (base_model): LoraModel(
+    (model): LlamaForCausalLM(
+      (model): LlamaModel(
+        (embed_tokens): Embedding(320, 64)
+        (layers): ModuleList(
+          (0-1): 2 x LlamaDecoderLayer(
+            (self_attn): LlamaAttention(
+              (q_proj): lora.Linear4bit(
+                (base_layer): Linear4bit(in_features=64, out_features=64, bias=False)
+                (lora_dropout): ModuleDict(
+                  (default): Dropout(p=0.1, inplace=False)
+                )
+                (lora_A): ModuleDict(
+                  (default): Linear(in_features=64, out_features=8, bias=False)
+                )
+                (lora_B): ModuleDict(
+                  (default): Linear(in_features=8, out_features=64, bias=False)
+                )
+              )
+              (k_proj): Linear4bit(in_features=64, out_features=64, bias=False)
+              (v_proj): Linear4bit(in_features=64, out_features=64, bias=False)
+              (o_proj): Linear4bit(in_features=64, out_features=64, bias=False)
+            )
+            (mlp): LlamaMLP(
+              (gate_proj): Linear4bit(in_features=64, out_features=96, bias=False)
+              (up_proj): Linear4bit(in_features=64, out_features=96, bias=False)
+              (down_proj): Linear4bit(in_features=96, out_features=64, bias=False)
+            )
+            (input_layernorm): LlamaRMSNorm((64,), eps=1e-05)
+            (post_attention_layernorm): LlamaRMSNorm((64,), eps=1e-05)
+          )
+        )
+        (norm): LlamaRMSNorm((64,), eps=1e-05)
+      )
+      (lm_head): Linear(in_features=64, out_features=320, bias=False)
+    )
+  )
+)`
+	resnet, err := os.ReadFile("testdata/golden/resnet/resnet18.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]Model{
+		"print":        {Torch: string(resnet)},
+		"peft":         {Torch: peft},
+		"torchinfo":    {Summary: callsOf(t, "resnet18", 2).torchinfo(99)},
+		"torchsummary": {Summary: callsOf(t, "vgg11", 2).torchsummary()},
+		"keras":        {Summary: callsOf(t, "lenet5", 2).keras()},
+		"config":       {HF: []byte(`{"model_type": "gpt2", "vocab_size": 320, "n_positions": 64, "n_embd": 64, "n_layer": 2, "n_head": 4}`)},
+	} {
+		got, err := Read(m, nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		paths := 0
+		var walk func(n *read.Node)
+		walk = func(n *read.Node) {
+			if n.Params > 0 && n.Params < got.Parameters && !strings.Contains(n.Path, "base_layer") && (got.Prefix == "" || strings.HasPrefix(n.Path, got.Prefix+".")) {
+				paths++
+				if _, err := Estimate(Request{Model: m, Batch: 2, Frozen: []string{n.Path}}); err != nil && err.(*Error).Code != "nothing-trainable" {
+					t.Errorf("%s: frozen %s: %v", name, n.Path, err)
+				}
+			}
+			for _, k := range n.Children {
+				walk(k)
+			}
+		}
+		walk(got.Tree)
+		if paths < 5 {
+			t.Errorf("%s: %d paths", name, paths)
+		}
+	}
+	m, err := Read(Model{Torch: peft}, nil)
+	if err != nil || m.Trainable != 2*(8*64+64*8) || m.Parameters != 2*320*64+2*(4*64*64+3*64*96+2*64)+64+m.Trainable {
+		t.Errorf("LoRA: %d of %d trainable (%v)", m.Trainable, m.Parameters, err)
+	}
 }

@@ -13,12 +13,16 @@ import (
 	"vrametre/calc/torch"
 )
 
-// Limits of what a reader takes. A pasted text of more bytes, deeper nesting or more modules is refused
-// with its place: a model's text is a few hundred kilobytes at most.
+// Limits of what a reader takes, so that whatever is pasted is read or refused within 64 MiB and two seconds. Models' own
+// texts are far below: a few hundred kilobytes, some thousand modules, some twenty levels.
 const (
 	MaxBytes = 8 << 20
-	MaxDepth = 512
-	MaxNodes = 100_000
+	MaxDepth = 100
+	// MaxNodes bounds the modules that are printed, MaxBuilt those that "(0-31): 32 x" stands for, MaxPaths the bytes of
+	// their paths.
+	MaxNodes = 20_000
+	MaxBuilt = 30_000
+	MaxPaths = 4 << 20
 )
 
 // Node is one module of what was read, for display and editing.
@@ -58,45 +62,51 @@ type Stated struct {
 // Model is what a reader understood.
 type Model struct {
 	// Kind of text: "print", "torchinfo", "torchsummary", "keras", "config".
-	Kind string
-	Tree *Node
-	// Parameters and Trainable count elements, a shared tensor once.
-	Parameters, Trainable int64
+	Kind string `json:"kind"`
 	// Name is the preset or architecture it was recognised as.
-	Name string
-	// Inputs are the model's own, where they are known or follow from the shapes.
-	Inputs []models.Input
-	Loss   string
-	// Flat: the loss flattens tokens.
-	Flat bool
-	// DType of the weights where the text says so.
-	DType string
+	Name string `json:"name,omitzero"`
+	Tree *Node  `json:"tree"`
+	// Parameters and Trainable count elements, a shared tensor once.
+	Parameters int64 `json:"parameters"`
+	Trainable  int64 `json:"trainable"`
 	// Stated is what a summary says of itself.
-	Stated *Stated
+	Stated *Stated `json:"stated,omitempty"`
 	// KVElements is what a decoder caches per token and sample.
-	KVElements int64
-	// Build makes the network; nil when Missing says why there is none.
-	Build   func(b *nn.Builder) *models.Net
-	Missing *fault.Error
+	KVElements int64 `json:"kv_elements,omitzero"`
+	// DType of the weights where the text says so.
+	DType string `json:"dtype,omitzero"`
 	// Rough: activations come from a table's rows, not from a forward.
-	Rough bool
+	Rough bool `json:"rough,omitzero"`
+	// Inputs are the model's own, where they are known or follow from the shapes.
+	Inputs []models.Input `json:"-"`
+	Loss   string         `json:"-"`
+	// Flat: the loss flattens tokens.
+	Flat bool `json:"-"`
+	// Prefix is the path of the network's root in the tree, where a wrapper stands around it.
+	Prefix string `json:"-"`
+	// Build makes the network; Missing says why it is not to be run, or why there is none.
+	Build   func(b *nn.Builder) *models.Net `json:"-"`
+	Missing *fault.Error                    `json:"-"`
 	// Warnings are what could not be known, each with its place.
-	Warnings []*fault.Error
+	Warnings []*fault.Error `json:"-"`
 }
+
+// Warning is something that could not be known, with its place.
+func Warning(code, at string, args ...any) *fault.Error { return fault.New(code, at, args...) }
 
 // Warn adds a warning.
 func (m *Model) Warn(code, at string, args ...any) {
-	m.Warnings = append(m.Warnings, fault.New(code, at, args...))
+	m.Warnings = append(m.Warnings, Warning(code, at, args...))
 }
 
 // At names a line of a field of the request.
 func At(field string, line int) string { return field + ":" + strconv.Itoa(line) }
 
-// Measure builds the network's modules without running them: totals, and each node's parameters by path. prefix is the
-// path of the network's root in the tree. A tensor that several modules share counts in the first that holds it, as in
-// model.parameters().
-func (m *Model) Measure(prefix string) (err error) {
+// Measure builds the network's modules without running them: totals, and each node's parameters by path. A tensor that
+// several modules share counts in the first that holds it, as in model.parameters().
+func (m *Model) Measure() (err error) {
 	defer fault.Catch(&err)
+	prefix := m.Prefix
 	g := torch.NewGraph(2, torch.Rules{})
 	root := m.Build(&nn.Builder{G: g, Training: true}).Root.Module
 	below := map[string]int64{}

@@ -14,6 +14,7 @@ import (
 	"vrametre/calc/models"
 	"vrametre/calc/nn"
 	"vrametre/calc/read"
+	"vrametre/calc/torch"
 )
 
 // Field is the request's field that the config comes from.
@@ -26,6 +27,8 @@ const MaxBytes = 1 << 20
 const (
 	maxLayers = 4096
 	maxSize   = 1 << 32
+	// maxExperts bounds experts times layers.
+	maxExperts = 1 << 17
 )
 
 // config is the JSON object with what was wrong in it.
@@ -183,11 +186,50 @@ func Read(data []byte, tokens int64) (m *read.Model, err error) {
 	if a.assumed && tokens == 0 {
 		r.Warn("input-assumed", "input", "tokens", r.Inputs[0].Shape[0])
 	}
-	if err := r.Measure(""); err != nil {
+	if a.experts != nil {
+		return r, manyExperts(r, a.experts)
+	}
+	if err := r.Measure(); err != nil {
 		return nil, err
 	}
 	r.Tree = read.Modules(r)
 	return r, nil
+}
+
+// manyExperts measures a network of many experts from the same one with one and with two: every number of parameters is
+// linear in the number of experts.
+func manyExperts(m *read.Model, e *models.Experts) error {
+	n := e.N
+	defer func() { e.N = n }()
+	var tree [2]*read.Node
+	var total, trainable [2]int64
+	for i := range tree {
+		e.N = int64(i) + 1
+		m.Tree = &read.Node{}
+		if err := m.Measure(); err != nil {
+			return err
+		}
+		total[i], trainable[i], tree[i] = m.Parameters, m.Trainable, read.Modules(m)
+	}
+	at := func(v [2]int64) int64 { return v[0] + (n-1)*(v[1]-v[0]) }
+	if each := total[1] - total[0]; each > 0 && n > (1<<62)/each {
+		return fault.New("size-overflow", Field, "shape", torch.Shape{n, each})
+	}
+	var scale func(a, b *read.Node)
+	scale = func(a, b *read.Node) {
+		a.Params = at([2]int64{a.Params, b.Params})
+		for i := range a.Children {
+			if b.Children[i].Repeat == 2 && a.Children[i].Repeat == 0 {
+				a.Children[i].Repeat = int(n)
+			}
+			scale(a.Children[i], b.Children[i])
+		}
+	}
+	if len(tree[0].Children) == len(tree[1].Children) {
+		scale(tree[0], tree[1])
+	}
+	m.Parameters, m.Trainable, m.Tree = at(total), at(trainable), tree[0]
+	return nil
 }
 
 // found is an architecture with its sizes.
@@ -197,5 +239,6 @@ type found struct {
 	inputs      func(tokens int64) []models.Input
 	kv          int64
 	flat        bool
-	assumed     bool // the length of the sequence is ours
+	assumed     bool            // the length of the sequence is ours
+	experts     *models.Experts // where there are many
 }

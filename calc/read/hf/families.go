@@ -127,6 +127,12 @@ func decoder(c *config, r *read.Model, d *models.Decoder, t string) *found {
 		r.Warn("vision-not-run", Field+".vision_config")
 	}
 	f.kv = d.Layers * d.KVPerLayer()
+	if e := d.Experts; e != nil {
+		if e.N < 1 || e.TopK < 1 || e.TopK > e.N || e.N*d.Layers > maxExperts {
+			c.fail("config-experts", "num_experts", "experts", e.N, "top", e.TopK, "high", maxExperts/d.Layers)
+		}
+		f.experts = e
+	}
 	return f
 }
 

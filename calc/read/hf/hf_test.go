@@ -142,3 +142,28 @@ func TestBadConfigs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRead: no panic, whatever the text; errors carry a place; what is understood can be built.
+func FuzzRead(f *testing.F) {
+	for _, p := range published {
+		if !strings.Contains(p.name, "deepseek-v3") {
+			f.Add([]byte(p.config))
+		}
+	}
+	f.Add([]byte(`{"vocab_size": 102400, "dim": 64, "inter_dim": 96, "moe_inter_dim": 32, "n_layers": 3, "n_dense_layers": 1, "n_heads": 4, "n_routed_experts": 8, "n_shared_experts": 2, "n_activated_experts": 2, "q_lora_rank": 0, "kv_lora_rank": 16, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16}`))
+	f.Add([]byte(`{"model_type": "qwen2_vl", "vocab_size": 100, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "vision_config": {"depth": 2, "embed_dim": 32, "num_heads": 2}}`))
+	f.Add([]byte(`{"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 100, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := Read(data, 0)
+		if err != nil {
+			var e *fault.Error
+			if !errors.As(err, &e) || e.Code == "" || e.At == "" {
+				t.Fatalf("error without a place: %v", err)
+			}
+			return
+		}
+		if m.Tree == nil || m.Parameters <= 0 || m.Build == nil || len(m.Inputs) == 0 || m.KVElements < 0 {
+			t.Fatalf("%+v", m)
+		}
+	})
+}

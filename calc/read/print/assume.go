@@ -165,6 +165,9 @@ func (c *call) join(values []torch.Tensor, used map[torch.Tensor]bool, w want, l
 		case n == w.n:
 			c.note("assumed-flatten", l)
 			return g.Flatten(y, 1, -1)
+		case len(s) == 4 && s[1]*(s[2]/2)*(s[3]/2) == w.n && s[2] > 1 && s[3] > 1:
+			c.note("assumed-pool2", l)
+			return g.Flatten(nn.Pool{Dim: 2, Kernel: nn.N(2)}.Apply(g, y), 1, -1)
 		case s[1] == w.n:
 			c.note("assumed-pool", l)
 			dims := make([]int, len(s)-2)

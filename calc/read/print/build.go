@@ -24,6 +24,7 @@ func Read(text string, shape []int64) (m *read.Model, err error) {
 	r := &reader{m: &read.Model{Kind: "print", Loss: "cross_entropy", Warnings: warn}, shape: shape,
 		specs: map[*module]nn.Spec{}, node: map[*module]*read.Node{}, once: map[string]bool{}, widths: map[*module]int64{}, last: map[*module]bool{}, dropout: map[*module]float64{}}
 	root := r.choose(roots)
+	r.modules, r.budget = builtSize(root.module), 100_000
 	r.tree(root.module, root.orphan)
 	return r.m, nil
 }
@@ -52,6 +53,15 @@ func size(m *module) int {
 	return n
 }
 
+// builtSize counts the modules that m and those below stand for.
+func builtSize(m *module) int {
+	n := 1
+	for _, k := range m.kids {
+		n += max(k.repeat, 1) * builtSize(k)
+	}
+	return n
+}
+
 // reader turns a printed tree into a network.
 type reader struct {
 	m     *read.Model
@@ -64,8 +74,8 @@ type reader struct {
 	last   map[*module]bool
 	// dropout of attentions, which they do not print.
 	dropout map[*module]float64
-	// prefix is the path of the network's root in the printed tree, where PEFT wraps it.
-	prefix string
+	// modules of the network, and how many more may be built to look for its input.
+	modules, budget int
 }
 
 // tree understands the printed root.
@@ -162,7 +172,7 @@ func (r *reader) cut(m *module) *fault.Error {
 // finish measures the network and keeps it, unless the text was cut.
 func (r *reader) finish(build func(*nn.Builder) *models.Net, cut *fault.Error) {
 	r.m.Build = build
-	if err := r.m.Measure(r.prefix); err != nil {
+	if err := r.m.Measure(); err != nil {
 		e, ok := err.(*fault.Error)
 		if !ok {
 			panic(err)
@@ -175,14 +185,14 @@ func (r *reader) finish(build func(*nn.Builder) *models.Net, cut *fault.Error) {
 	}
 }
 
-// warn notes what was assumed about a module, once, and shows it in the tree.
+// warn notes what was assumed about a module, once for each class, and shows it in the tree.
 func (r *reader) warn(m *module, code string, args ...any) {
 	n := r.node[m]
 	if n == nil {
 		return
 	}
 	n.Understood = false
-	key := code + "\x00" + n.Path
+	key := code + "\x00" + m.class
 	if r.once[key] || len(r.m.Warnings) > maxNotes {
 		return
 	}

@@ -176,7 +176,7 @@ func (r *reader) huggingFace(root *module) *hugging {
 		return nil
 	}
 	r.m.Name, r.m.Flat, r.m.Loss, r.m.Inputs, r.m.KVElements = kind, model.Flat, model.Loss, model.Inputs, model.KVElements
-	r.prefix = path
+	r.m.Prefix = path
 	if cut {
 		r.m.Warn("print-completed", at(m.line), "class", m.class)
 	}

@@ -128,9 +128,12 @@ func tooLarge(e error) bool {
 	return all > n
 }
 
-// try runs the forward alone on an input of that shape.
+// try runs the forward alone on an input of that shape. What it may build in all is bounded: a size is worth a few tries.
 func (r *reader) try(shape []int64) (err error) {
 	defer fault.Catch(&err)
+	if r.budget -= r.modules; r.budget < 0 {
+		fault.Throw("input-missing", "input")
+	}
 	g := torch.NewGraph(2, torch.Rules{})
 	net := r.m.Build(&nn.Builder{G: g, Training: true})
 	net.Forward(g.Input(shape, torch.Float32))

@@ -135,6 +135,9 @@ func parse(text string) (roots []root, warn []*fault.Error, err error) {
 	if len(roots) == 0 {
 		roots = p.leaves()
 	}
+	for _, r := range roots {
+		p.built(r.module)
+	}
 	return roots, p.warn, nil
 }
 
@@ -242,7 +245,7 @@ func (p *parser) prefix() (label, bool) {
 	}
 	j := i + 1
 	for j < len(s) && s[j] != ')' {
-		if c := s[j]; c == '(' || c == '\n' || c == ',' || c == '=' || j-i > 200 {
+		if c := s[j]; c == '(' || c == '\n' || c == ',' || c == '=' || j-i > 64 {
 			return label{}, false
 		}
 		j++
@@ -300,8 +303,8 @@ func (p *parser) labelled(l label, depth int) *module {
 	if p.nodes++; p.nodes > read.MaxNodes {
 		p.fail("text-modules", "limit", read.MaxNodes)
 	}
-	if l.repeat > read.MaxNodes {
-		p.fail("text-modules", "limit", read.MaxNodes)
+	if l.repeat > read.MaxBuilt {
+		p.fail("text-modules", "limit", read.MaxBuilt)
 	}
 	m := &module{name: l.name, first: l.first, repeat: l.repeat, line: p.line, indent: p.indent}
 	p.i = l.end
@@ -464,6 +467,23 @@ func short(s string) string {
 		return strings.ToValidUTF8(s[:60], "") + "…"
 	}
 	return s
+}
+
+// built checks how many modules m and those below stand for, and how long their paths are together.
+func (p *parser) built(m *module) {
+	var modules, bytes int64
+	var walk func(m *module, times, path int64)
+	walk = func(m *module, times, path int64) {
+		modules += times
+		bytes += times * path
+		if modules > read.MaxBuilt || bytes > read.MaxPaths {
+			fault.Throw("text-modules", at(m.line), "limit", read.MaxBuilt)
+		}
+		for _, k := range m.kids {
+			walk(k, times*int64(max(k.repeat, 1)), path+int64(len(k.name))+1)
+		}
+	}
+	walk(m, 1, 0)
 }
 
 // leaves finds single layers printed without a container.

@@ -44,7 +44,7 @@ func (t *table) chain(m *read.Model, shape []int64) bool {
 			return false
 		}
 		if len(in) > 1 && t.stated.InputBytes == 0 && rows[0].class != "InputLayer" {
-			c.warn = append(c.warn, fault.New("input-inferred", at(rows[0].line), "low", in[1], "high", 2*in[1], "used", in[1]))
+			c.warn = append(c.warn, read.Warning("input-inferred", at(rows[0].line), "low", in[1], "high", 2*in[1], "used", in[1]))
 		}
 	}
 	c.at = append([]int64{t.batch}, in...)
@@ -90,6 +90,13 @@ func (t *table) chain(m *read.Model, shape []int64) bool {
 		return false
 	}
 	m.Warnings = append(m.Warnings, c.warn...)
+	i := 0
+	for _, s := range steps {
+		if s.spec != nil {
+			c.named[i].path = s.name
+			i++
+		}
+	}
 	for _, r := range t.rows {
 		if len(r.kids) > 0 && r.depth > 0 && r.class != "Sequential" && r.class != "ModuleList" && len(m.Warnings) < maxNotes {
 			m.Warn("assumed-sequential", at(r.line), "class", r.class, "line", r.line)
@@ -188,6 +195,7 @@ type chainer struct {
 	t     *table
 	at    []int64
 	steps []step
+	named []*row         // of the steps that are layers
 	warn  []*fault.Error // of the layers so far; kept if the chain holds
 }
 
@@ -197,10 +205,11 @@ func (c *chainer) layer(r *row, class string, args map[string]any) bool {
 		return false
 	}
 	name := r.name
-	if name == "" || strings.Contains(name, ".") {
+	if c.t.kind != "keras" || name == "" || strings.Contains(name, ".") { // variables are only unique in their parent
 		name = "line" + itoa(int64(r.line))
 	}
 	c.steps = append(c.steps, step{name: name, spec: s})
+	c.named = append(c.named, r)
 	c.at = r.shape
 	return true
 }
@@ -212,7 +221,7 @@ func (c *chainer) pooled(r *row) bool {
 	if len(c.at) != 4 || c.at[2] < 2 || c.at[3] < 2 {
 		return false
 	}
-	c.warn = append(c.warn, fault.New("assumed-pool2", at(r.line)))
+	c.warn = append(c.warn, read.Warning("assumed-pool2", at(r.line)))
 	c.steps = append(c.steps, step{name: "max_pool2d", fn: func(g *torch.Graph, x torch.Tensor) torch.Tensor {
 		return nn.Pool{Dim: 2, Kernel: nn.N(2)}.Apply(g, x)
 	}})
@@ -296,7 +305,7 @@ func (c *chainer) add(r *row, last bool) bool {
 	case r.params == 0 && sameShape(in, out):
 		if !layer(class) {
 			if c.t.kind != "keras" {
-				c.warn = append(c.warn, fault.New("layer-unknown", at(r.line), "class", r.class, "line", r.line))
+				c.warn = append(c.warn, read.Warning("layer-unknown", at(r.line), "class", r.class, "line", r.line))
 			}
 			class = "Identity"
 		}
@@ -341,7 +350,7 @@ func (c *chainer) linear(r *row) bool {
 			c.flattened()
 			return c.layer(r, "Linear", args)
 		case len(c.at) == 4 && c.at[1] == in:
-			c.warn = append(c.warn, fault.New("assumed-pool", at(r.line)))
+			c.warn = append(c.warn, read.Warning("assumed-pool", at(r.line)))
 			c.steps = append(c.steps, step{name: "mean", fn: func(g *torch.Graph, x torch.Tensor) torch.Tensor { return g.Mean(x, false, 2, 3) }})
 			return c.layer(r, "Linear", args)
 		}
@@ -510,6 +519,9 @@ func (t *table) rough(m *read.Model, shape []int64) {
 	}
 	rest += m.Parameters - sumOf(t.rows)
 	m.Rough = true
+	for i, r := range rows {
+		r.path = itoa(int64(i))
+	}
 	m.Warn("summary-rough", Field)
 	m.Inputs = []models.Input{{Shape: in}}
 	m.Build = func(b *nn.Builder) *models.Net {
@@ -518,11 +530,11 @@ func (t *table) rough(m *read.Model, shape []int64) {
 			b.Param(root, rest)
 		}
 		var layers []*nn.Layer
-		for i, r := range rows {
+		for _, r := range rows {
 			if len(r.shape) < 2 {
 				continue
 			}
-			layers = append(layers, b.Add(root, itoa(int64(i)), r.spec()))
+			layers = append(layers, b.Add(root, r.path, r.spec()))
 		}
 		root.Forward(func(x ...torch.Tensor) torch.Tensor {
 			y := x[0]

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"vrametre/calc/fault"
 	"vrametre/calc/read"
 	"vrametre/calc/read/hf"
 )
@@ -41,7 +40,7 @@ func (t *table) huggingFace(m *read.Model, shape []int64) bool {
 		return false
 	}
 	m.Name, m.Build, m.Inputs, m.Loss, m.Flat, m.KVElements = found.Name, found.Build, found.Inputs, found.Loss, found.Flat, found.KVElements
-	m.Warnings = append(m.Warnings, fault.New("assumed-heads", Field, "embed_dim", sizes["hidden"], "num_heads", sizes["heads"]))
+	m.Warn("assumed-heads", Field, "embed_dim", sizes["hidden"], "num_heads", sizes["heads"])
 	return true
 }
 

@@ -71,10 +71,10 @@ func (t *table) understand(m *read.Model, shape []int64) {
 	if t.shared(m) {
 		return
 	}
-	if t.preset(m, shape) || t.huggingFace(m, shape) || t.chain(m, shape) {
-		return
+	if !t.preset(m, shape) && !t.huggingFace(m, shape) && !t.chain(m, shape) {
+		t.rough(m, shape)
 	}
-	t.rough(m, shape)
+	m.Tree = t.tree() // with the network's paths
 }
 
 func volume(shape []int64) int64 {
@@ -127,7 +127,7 @@ func (t *table) tree() *read.Node {
 			n.Params = 0
 		}
 		for i, k := range r.kids {
-			c := show(k, join(path, k.label(i)))
+			c := show(k, k.at(path, i))
 			n.Params += c.Params
 			n.Children = append(n.Children, c)
 		}
@@ -140,7 +140,7 @@ func (t *table) tree() *read.Node {
 			continue
 		}
 		if root.Line == 0 && r.depth <= 1 {
-			c := show(r, r.label(top))
+			c := show(r, r.at("", top))
 			top++
 			root.Params += c.Params
 			root.Children = append(root.Children, c)
@@ -152,11 +152,15 @@ func (t *table) tree() *read.Node {
 	return root
 }
 
-func (r *row) label(i int) string {
-	if r.name != "" {
-		return r.name
+// at is the row's path: the network's, else its name or number below its parent.
+func (r *row) at(parent string, i int) string {
+	switch {
+	case r.path != "":
+		return r.path
+	case r.name != "":
+		return join(parent, r.name)
 	}
-	return strconv.Itoa(i)
+	return join(parent, strconv.Itoa(i))
 }
 
 func join(path, name string) string {
@@ -268,7 +272,7 @@ func (t *table) preset(m *read.Model, shape []int64) bool {
 			build := func(b *nn.Builder) *models.Net { return p.Build(b, nn.NewArgs(name, Field, args)) }
 			c := *m
 			c.Build, c.Tree = build, &read.Node{}
-			if c.Measure("") != nil || c.Parameters != m.Parameters {
+			if c.Measure() != nil || c.Parameters != m.Parameters {
 				continue
 			}
 			for _, in := range t.inputs(rows[0], p, shape) {
@@ -335,6 +339,7 @@ func (t *table) same(build func(*nn.Builder) *models.Net, in []int64) (frozen ma
 	}()
 	defer fault.Catch(&err)
 	frozen = map[string]bool{}
+	paths := map[*row]string{}
 	batch := max(t.batch, 1)
 	g := torch.NewGraph(batch, torch.Rules{})
 	g.NoGrad()
@@ -379,11 +384,32 @@ func (t *table) same(build func(*nn.Builder) *models.Net, in []int64) (frozen ma
 		if c.Leaf && c.Type != r.class || !sameShape(c.Out, r.shape) {
 			return nil, false
 		}
+		paths[r] = c.Path
 		if r.frozen {
 			frozen[c.Path] = true
 		}
 	}
-	return frozen, i == len(calls)
+	if i != len(calls) {
+		return nil, false
+	}
+	for r, p := range paths {
+		r.path = p
+	}
+	t.parents()
+	return frozen, true
+}
+
+// parents gives containers the path that their first row shows.
+func (t *table) parents() {
+	for i := len(t.rows) - 1; i >= 0; i-- {
+		r := t.rows[i]
+		for _, k := range r.kids {
+			if j := strings.LastIndexByte(k.path, '.'); j > 0 && r.depth > 0 {
+				r.path = k.path[:j]
+				break
+			}
+		}
+	}
 }
 
 // layer says whether a class is a layer of PyTorch's without layers in it.

@@ -17,6 +17,7 @@ func at(line int) string { return read.At(Field, line) }
 // row is one line of the table.
 type row struct {
 	name   string // variable or Keras layer name, where the table has it
+	path   string // of the module in the network, where one was found
 	class  string
 	depth  int // of the module, 0 for the model itself
 	shape  []int64
@@ -42,7 +43,7 @@ type table struct {
 }
 
 const (
-	maxRows  = 100_000
+	maxRows  = 20_000
 	maxNotes = 20
 )
 
