@@ -244,7 +244,7 @@ func (q *query) version() error {
 	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
 	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
 		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0), FusedRMSNorm: since(2, 9),
-		MathUpcasts: since(2, 5), SoftmaxSavesInput: !since(1, 11)}
+		MathUpcasts: since(2, 5), SoftmaxSavesInput: !since(1, 11), Im2ColSavesInput: since(1, 13) && !since(2, 0)}
 	if !since(2, 0) {
 		q.rules.ForeachAdamLists = 2
 	}

@@ -146,7 +146,7 @@ func init() {
 	register(func(a *Args) Spec { return PixelShuffle{Factor: a.Size("downscale_factor"), Unshuffle: true} }, "PixelUnshuffle")
 }
 
-// Unfold is nn.Unfold (im2col), Fold nn.Fold: nothing is kept.
+// Unfold is nn.Unfold (im2col), Fold nn.Fold: nothing is kept, but the input of Unfold in 1.13.
 type Unfold struct {
 	// Out is the map that Fold gives; nil for Unfold.
 	Out                               Ints
@@ -180,7 +180,7 @@ func (s Unfold) build(b *Builder, l *Layer) {
 			if len(sh) != 4 {
 				g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 4)
 			}
-			return g.Resize("im2col", x[0], []int64{sh[0], sh[1] * k[0] * k[1], blocks(sh[2:])}, false)
+			return g.Resize("im2col", x[0], []int64{sh[0], sh[1] * k[0] * k[1], blocks(sh[2:])}, g.Rules.Im2ColSavesInput)
 		}
 		out := s.Out.expand(2, 1)
 		if len(sh) != 3 || sh[1]%(k[0]*k[1]) != 0 || sh[2] != blocks(out) {

@@ -21,6 +21,9 @@ type Rules struct {
 	// KernelCopies: count the contiguous copies kernels make for themselves (native_layer_norm's expect_contiguous);
 	// the networks of 1.13 were measured above the kernels, where they cannot be seen.
 	KernelCopies bool
+	// Im2ColSavesInput: unfold keeps its input in 1.13, where pytorch PR 85542 wrote its gradient with self.size(-2);
+	// not in 2.6 (both measured).
+	Im2ColSavesInput bool
 	// SoftmaxSavesInput: softmax and log_softmax kept their input beside their result before 1.11 (pytorch PR 66018).
 	SoftmaxSavesInput bool
 	// MathUpcasts: the math kernel of scaled_dot_product_attention computes half operands in float32 and uses
