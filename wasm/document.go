@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vrametre/web/chart"
+	"vrametre/web/figure"
 	"vrametre/web/ui"
 	"vrametre/web/ui/island"
 	"vrametre/web/view"
@@ -24,13 +25,16 @@ type document struct {
 	controls     []shownControl
 	scrubs       []*scrub
 	switches     []js.Value // links to the same page in another language
+	figures      *figures
+	choices      []js.Value // radio buttons outside the islands
+	fresh        bool       // nothing has been shown but what the document came with
 	last         view.Figures
 	guard        func(func())
 }
 
 func newDocument() *document {
 	window := js.Global()
-	return &document{window: window, root: window.Get("document")}
+	return &document{window: window, root: window.Get("document"), fresh: true}
 }
 
 func (d *document) all(selector string) []js.Value {
@@ -75,6 +79,11 @@ func (d *document) listen(page *ui.Page) {
 		}
 	}
 	d.switches = d.all("[data-lang-switch]")
+	d.figures = newFigures(d, page)
+	d.choices = d.all("[data-set]")
+	for _, choice := range d.choices {
+		d.figures.on(choice, "change", func(js.Value) { page.Set(attribute(choice, "data-set"), attribute(choice, "value")) })
+	}
 	for event, handle := range map[string]func(){
 		"hashchange":     func() { page.Navigate(d.fragment()) },
 		"pagehide":       page.Leave,
@@ -124,9 +133,16 @@ func (d *document) Show(f view.Figures, moving bool) {
 			c.shown = value
 		}
 	}
+	for _, choice := range d.choices {
+		if checked := ui.Value(state, attribute(choice, "data-set")) == attribute(choice, "value"); checked != choice.Get("checked").Bool() {
+			choice.Set("checked", checked)
+		}
+	}
 	for _, s := range d.scrubs {
 		s.show(f)
 	}
+	d.figures.show(figure.Of(f), state.With(view.ScrubBatch, 1).Fragment(), !moving, d.fresh && state == view.Default())
+	d.fresh = false
 }
 
 // place is a part of the page that is seen or not as a whole.

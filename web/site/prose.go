@@ -233,12 +233,12 @@ func (p *prose) directive(ref, words string) (template.HTML, error) {
 		}
 		return element("span", "num "+ink(figures.Kind(m[2])), "", written), nil
 	}
-	return figure(p.figures, ref)
+	return value(p.figures, ref)
 }
 
-// figure writes a number that follows the reader's settings.
-func figure(f view.Figures, ref string) (template.HTML, error) {
-	written, ok := f.Text(ref)
+// value writes a number that follows the reader's settings.
+func value(f view.Figures, ref string) (template.HTML, error) {
+	text, ok := f.Text(ref)
 	if !ok {
 		return "", fmt.Errorf("unknown figure {%s}", ref)
 	}
@@ -246,7 +246,7 @@ func figure(f view.Figures, ref string) (template.HTML, error) {
 	if f.Words(ref) {
 		class = "word "
 	}
-	return element("span", class+ink(f.Kind(ref)), `data-v="`+html.EscapeString(ref)+`"`, written), nil
+	return element("span", class+ink(f.Kind(ref)), `data-v="`+html.EscapeString(ref)+`"`, text), nil
 }
 
 // scrub writes a number that the reader can move. It becomes a slider to the

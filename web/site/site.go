@@ -23,6 +23,7 @@ import (
 	"vrametre/content/lesson"
 	"vrametre/web/build"
 	"vrametre/web/chart"
+	"vrametre/web/figure"
 	"vrametre/web/ui/island"
 	"vrametre/web/view"
 )
@@ -84,6 +85,8 @@ type builder struct {
 	// scene is the lesson's default state; own are its cases by batch size.
 	scene view.Scene
 	own   map[int64]view.Scene
+	// curve is that state's memory by batch size.
+	curve *figure.Curve
 	// pictures are the charts as they stand before any script, by language and name.
 	pictures map[content.Lang]map[string]string
 	// style is the name of the style sheet.
@@ -99,7 +102,11 @@ func newBuilder(dir string, assets *build.Site) (*builder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the lesson's own case: %w", err)
 	}
-	return &builder{root: root, dir: dir, assets: assets, scene: scene, own: map[int64]view.Scene{}}, nil
+	curve, err := figure.Trace(scene.State.Request(content.French), *scene.Now.MaxBatch)
+	if err != nil {
+		return nil, err
+	}
+	return &builder{root: root, dir: dir, assets: assets, scene: scene, own: map[int64]view.Scene{}, curve: curve}, nil
 }
 
 // Widths in pixels of the charts' pictures, for a wide and for a narrow text column.
@@ -193,7 +200,7 @@ func (b *builder) stylesheet(pages [][]byte) ([]byte, error) {
 			lengths[ref] = length
 		}
 	}
-	sheet := bytes.NewBuffer(bytes.Clone(style))
+	sheet := bytes.NewBuffer(slices.Concat(style, figure.Style))
 	fmt.Fprintf(sheet, ".chart,.chart svg{height:%dpx}\n", chart.WhereHeight)
 	for _, ref := range slices.Sorted(maps.Keys(lengths)) {
 		fmt.Fprintf(sheet, "[data-share=%q]{--share:%.4f}\n", ref, lengths[ref])
@@ -261,18 +268,19 @@ func (b *builder) templates(f view.Figures) *template.Template {
 	t := template.New("")
 	t.Funcs(template.FuncMap{
 		"t":           func(key string) string { return view.Text(f.Lang(), key, nil) },
-		"v":           func(ref string) (template.HTML, error) { return figure(f, ref) },
+		"v":           func(ref string) (template.HTML, error) { return value(f, ref) },
 		"list":        func(items ...string) []string { return items },
 		"number":      func(i int) int { return i + 1 },
 		"tensors":     func() []string { return view.TensorKinds },
 		"parts":       func() []string { return lessonParts },
 		"budgetLines": func() []string { return lessonLines },
 		"assumptions": calc.AssumptionIDs,
-		"slotKind":    func(i string) string { return f.Kind("slot." + i) },
-		"drawing": func(name string) (template.HTML, error) {
-			var out bytes.Buffer
-			err := t.ExecuteTemplate(&out, name, featureMaps(f))
-			return template.HTML(out.String()), err
+		"paints":      func() template.HTML { return template.HTML(figure.Patterns()) },
+		"drawn":       figure.Known,
+		"draw": func(name string, caption template.HTML) template.HTML {
+			subject := figure.Of(f)
+			subject.Curve = b.curve
+			return template.HTML(figure.HTML(name, subject, string(caption)))
 		},
 		"island": func(name string) template.HTML {
 			return template.HTML(island.HTML(name, island.View{Figures: f}, b.pictures[f.Lang()]))
@@ -288,33 +296,6 @@ var (
 		calc.PartTemporaries, calc.PartOptimizerTemporaries, calc.PartWorkspace, calc.PartRounding, calc.PartFragmentation, calc.PartContext}
 	lessonLines = []string{gpu.LineBox, gpu.LineECC, gpu.LineDriver, gpu.LineContext}
 )
-
-// featureMap is one map of the network as the figure draws it: the square is
-// what a ReLU keeps, the hatched half below it what the MaxPool after it keeps.
-type featureMap struct {
-	Label string
-	// Shape, Kept and Indices are references to figures; Indices is "" without a MaxPool.
-	Shape, Kept, Indices string
-}
-
-func featureMaps(f view.Figures) []featureMap {
-	var maps []featureMap
-	rows := f.Scene().Now.Layers
-	for i, row := range rows {
-		if row.Type != "ReLU" || len(row.Output) != 4 {
-			continue
-		}
-		m := featureMap{
-			Label: view.Text(f.Lang(), "figure.maps.map", view.Args{"n": len(maps) + 1}),
-			Shape: "layer." + row.Path + ".shape", Kept: "layer." + row.Path + ".saved",
-		}
-		if i+1 < len(rows) && rows[i+1].Type == "MaxPool2d" {
-			m.Indices = "layer." + rows[i+1].Path + ".saved"
-		}
-		maps = append(maps, m)
-	}
-	return maps
-}
 
 // hashed names a file by its content, so that no cache ever holds an old one for a new page.
 func hashed(name, extension string, data []byte) string {

@@ -7,13 +7,15 @@ import (
 
 // Compute asks calc the state's questions. It fails only where calc does:
 // for a state made by Default, With or ParseFragment it does not.
-func Compute(s State) (Scene, error) { return compute(s, calc.WantMaxBatch, calc.WantLayers) }
+func Compute(s State) (Scene, error) {
+	return compute(s, calc.WantMaxBatch, calc.WantLayers, calc.WantTimeline, calc.WantBlocks)
+}
 
 // Follow computes the scene of a state that the reader is still moving. The
 // largest batch costs many walks: it stays known where it cannot have changed,
-// and is left out until Compute otherwise.
+// and is left out until Compute otherwise, as the allocator's map is.
 func (scene Scene) Follow(s State) (Scene, error) {
-	next, err := compute(s, calc.WantLayers)
+	next, err := compute(s, calc.WantLayers, calc.WantTimeline)
 	if err != nil {
 		return Scene{}, err
 	}
@@ -30,7 +32,7 @@ func compute(s State, want ...string) (Scene, error) {
 	times8 := s.Request(content.French)
 	times8.Batch *= BatchFactor
 	infer := s.Request(content.French)
-	infer.Mode = "infer"
+	infer.Mode, infer.Want = "infer", []string{calc.WantTimeline}
 	for _, ask := range []struct {
 		request calc.Request
 		answer  *calc.Result
