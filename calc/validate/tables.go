@@ -104,3 +104,48 @@ func Segmentation() ([]TableRow, error) {
 	}
 	return out, nil
 }
+
+// BertLarge are the training rows of hf_bert_large_anatomy_v100.csv: sequence classification, 512 tokens, nvidia-smi.
+func BertLarge() ([]TableRow, error) {
+	col, recs, err := records(bertLarge)
+	if err != nil {
+		return nil, err
+	}
+	var out []TableRow
+	var context int64
+	for _, rec := range recs {
+		get := func(n string) string { return rec[col[n]] }
+		mb, err := strconv.ParseInt(get("nvidia_smi_MB"), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		if get("note") == "pure context + kernels" {
+			context = mb<<20 - 2<<20 // the first tensor's segment
+			continue
+		}
+		if get("batch_per_gpu") == "" {
+			continue
+		}
+		batch, err1 := strconv.ParseInt(get("batch_per_gpu"), 10, 64)
+		accumulation, err2 := strconv.Atoi(get("grad_accum"))
+		if err1 != nil || err2 != nil {
+			return nil, fmt.Errorf("%s: batch %q, accumulation %q", get("step"), get("batch_per_gpu"), get("grad_accum"))
+		}
+		q := calc.Request{Model: calc.Model{Preset: "bert_large"}, Input: calc.Inputs{{Tokens: 512}}, Batch: batch, Accumulation: accumulation, PyTorch: "1.13",
+			Attention: "math", Device: calc.Device{GPU: "tesla-v100-16", ContextBytes: &context}}
+		switch o := get("optimizer"); {
+		case strings.Contains(o, "8bit"):
+			q.Optimizer.Name = "adam8bit"
+		default:
+			q.Optimizer.Name = strings.ToLower(o)
+		}
+		if strings.Contains(get("precision"), "fp16") {
+			q.Precision = "amp-fp16"
+		}
+		if get("grad_ckpt") == "yes" {
+			q.Checkpointing.EveryBlock = true
+		}
+		out = append(out, TableRow{Table: "bert-large", Name: get("step"), Measure: DeviceSMI, Bytes: mb << 20, Source: "transformers docs, perf_train_gpu_one", Request: q})
+	}
+	return out, nil
+}

@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -52,26 +51,25 @@ func (r Row) Family() string {
 	return "cnn"
 }
 
-// presets of the models of the experiment. Those the presets do not have are left out by Rows and listed by Skipped.
+// presets of the models of the experiment.
 var presets = map[string]string{
 	"ConvNeXtBase": "convnext_base", "ConvNeXtTiny": "convnext_tiny", "MnasNet": "mnasnet1_0", "MobeNetV3Large": "mobilenet_v3_large",
 	"MobeNetV3Small": "mobilenet_v3_small", "MobileNetV2": "mobilenet_v2", "RegNetX400MF": "regnet_x_400mf", "RegNetY400MF": "regnet_y_400mf",
 	"ResNet101": "resnet101", "ResNet152": "resnet152", "VGG16": "vgg16", "VGG19": "vgg19",
-	"openai-community-gpt2": "gpt2", "cerebras-Cerebras-GPT-111M": "cerebras_gpt_111m", "EleutherAI-gpt-neo-125M": "gpt_neo_125m",
-	"facebook-opt-350m": "opt_350m", "T5-small": "t5_small",
+	"openai-community/gpt2": "gpt2", "cerebras/Cerebras-GPT-111M": "cerebras_gpt_111m", "EleutherAI/gpt-neo-125M": "gpt_neo_125m",
+	"facebook/opt-350m": "opt_350m", "T5-small": "t5_small", "t5-base": "t5_base", "Qwen/Qwen3-4B": "qwen3_4b", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": "deepseek_r1_qwen_1_5b",
 }
 
-// Rows reads the table. Skipped rows are those of models that no preset has.
-func Rows() (rows []Row, skipped []string, err error) {
+// Rows reads the table.
+func Rows() (rows []Row, err error) {
 	all, err := csv.NewReader(strings.NewReader(measured)).ReadAll()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	col := map[string]int{}
 	for i, n := range all[0] {
 		col[n] = i
 	}
-	known := calc.Presets()
 	for _, rec := range all[1:] {
 		get := func(n string) string { return rec[col[n]] }
 		num := func(n string) int64 {
@@ -101,9 +99,8 @@ func Rows() (rows []Row, skipped []string, err error) {
 			}
 		}
 		name, ok := presets[r.Model]
-		if !ok || !slices.Contains(known, name) {
-			skipped = append(skipped, r.ID)
-			continue
+		if !ok {
+			return nil, fmt.Errorf("%s: no preset for %s", r.ID, r.Model)
 		}
 		none := int64(0)
 		r.Request = calc.Request{Model: calc.Model{Preset: name}, Batch: r.Batch, Optimizer: calc.Optimizer{Name: strings.ToLower(r.Optimizer)}, PyTorch: "2.6",
@@ -116,7 +113,7 @@ func Rows() (rows []Row, skipped []string, err error) {
 		}
 		rows = append(rows, r)
 	}
-	return rows, skipped, err
+	return rows, err
 }
 
 func card(name string) string {
@@ -176,7 +173,7 @@ func Quantile(sorted []float64, q float64) float64 {
 // Spreads computes what calc's interval.json holds: by family, the range of (measured - ContextGrowth) over
 // simulated reserved memory in the rows that did not run out of memory.
 func Spreads() (map[string]calc.Spread, error) {
-	rows, _, err := Rows()
+	rows, err := Rows()
 	if err != nil {
 		return nil, err
 	}

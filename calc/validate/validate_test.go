@@ -23,11 +23,10 @@ func abs(errors []float64) []float64 {
 
 func run(t *testing.T, family string, change func(*Row)) []Outcome {
 	t.Helper()
-	rows, skipped, err := Rows()
+	rows, err := Rows()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d rows, %d of models without a preset: %v", len(rows), len(skipped), skipped)
 	var out []Outcome
 	for _, r := range rows {
 		if r.Family() != family {
@@ -74,6 +73,15 @@ func TestReservedOfCNNs(t *testing.T) {
 	}
 	if p := Quantile(start, .9); p > .12 {
 		t.Errorf("inferred positions at the start: 90th percentile %.2f %%", 100*p)
+	}
+}
+
+// The attention kernel is what PyTorch's default gives these models: scaled_dot_product_attention, in fp32 the efficient one.
+func TestReservedOfTransformers(t *testing.T) {
+	errors := report(t, run(t, "transformer", func(*Row) {}))
+	t.Logf("median %.2f %%, 90th percentile %.2f %% of %d rows", 100*Quantile(errors, .5), 100*Quantile(errors, .9), len(errors))
+	if m := Quantile(errors, .5); m > .08 || len(errors) == 0 {
+		t.Errorf("median %.2f %% of %d rows", 100*m, len(errors))
 	}
 }
 
@@ -151,8 +159,13 @@ func TestIntervalsHold(t *testing.T) {
 	}
 }
 
-func TestSegmentationTable(t *testing.T) {
-	rows, err := Segmentation()
+func TestSegmentationTable(t *testing.T) { table(t, Segmentation) }
+
+func TestBertLargeLadder(t *testing.T) { table(t, BertLarge) }
+
+func table(t *testing.T, read func() ([]TableRow, error)) {
+	t.Helper()
+	rows, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +175,7 @@ func TestSegmentationTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%-60s measured %6d MiB, allocated %6d MiB %+6.1f %%", r.Name, r.Bytes>>20, got>>20, 100*e)
+		t.Logf("%-60s measured %6d MiB, simulated %6d MiB %+6.1f %%", r.Name, r.Bytes>>20, got>>20, 100*e)
 		errors = append(errors, e)
 	}
 	if m := Quantile(abs(errors), .5); m > .10 || len(rows) == 0 {
