@@ -88,13 +88,20 @@ func shown(tab *tab, selector string) bool {
 	return eval[bool](tab, `document.querySelector("`+selector+`").getClientRects().length > 0`)
 }
 
-// tooWide lists the elements that reach beyond the window.
+// tooWide lists the elements that reach beyond the window. What scrolls inside
+// a frame of its own, such as a wide table, does not make the page scroll.
 const tooWide = `(() => {
 	const wide = [];
+	const framed = (element) => {
+		for (let e = element.parentElement; e && e !== document.body; e = e.parentElement) {
+			if (["auto", "scroll"].includes(getComputedStyle(e).overflowX)) return true;
+		}
+		return false;
+	};
 	if (document.documentElement.scrollWidth > innerWidth) wide.push("document: " + document.documentElement.scrollWidth);
 	for (const element of document.querySelectorAll("body *")) {
 		const box = element.getBoundingClientRect();
-		if (box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5) && !element.closest(".skip, svg")) {
+		if (box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5) && !element.closest(".skip, svg") && !framed(element)) {
 			wide.push(element.tagName + "." + element.className + " " + Math.round(box.left) + ".." + Math.round(box.right));
 		}
 	}
