@@ -2,6 +2,8 @@ package calc
 
 import (
 	"vrametre/calc/fault"
+	"vrametre/calc/read"
+	"vrametre/calc/read/file"
 	"vrametre/calc/read/trace"
 	"vrametre/calc/torch"
 )
@@ -91,6 +93,41 @@ func (q *query) trace() (*network, error) {
 		if batch < 2 {
 			g.Warn("trace-batch", "batch", batch)
 		}
+		return g, nil
+	}}, nil
+}
+
+// weights is the network of a file whose forward is not known, or whose weights stay packed as in the file: nil where the
+// network can be built.
+func (q *query) weights(m *read.Model) (*network, error) {
+	own, known := torch.ParseDType(m.DType)
+	if q.Precision == "fp32" && known { // the file's type, unless another is asked for
+		if own != torch.Float32 {
+			m.Warn("file-dtype", "precision", "dtype", m.DType)
+		}
+		q.dtype = own
+	}
+	if m.Build != nil && (q.train || !m.Quantised) {
+		if m.Quantised {
+			m.Warn("weights-unpacked", "precision", "dtype", q.dtype.String())
+		}
+		return nil, nil
+	}
+	if m.Build == nil {
+		if err := q.fixed("weights-only"); err != nil {
+			return nil, err
+		}
+		q.rough = true
+		m.Warn("activations-unknown", file.Field)
+	}
+	p, err := m.Program(q.train, q.Precision == "fp32", q.dtype)
+	if err != nil {
+		return nil, err
+	}
+	q.kv = m.KVElements
+	return &network{imported: func(batch int64) (*torch.Graph, error) {
+		g := torch.Import(batch, q.rules, torch.Imported{Program: p, Family: "other"})
+		g.Warnings = m.Warnings
 		return g, nil
 	}}, nil
 }

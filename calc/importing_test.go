@@ -114,3 +114,42 @@ func TestTraceWarns(t *testing.T) {
 		}
 	}
 }
+
+func fileModel(t testing.TB, path string) Model {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Model{File: &File{Name: path, Base64: data}}
+}
+
+// TestWeightsAlone: a file of weights whose network is not known gives what weights cost, and says what is missing.
+func TestWeightsAlone(t *testing.T) {
+	m := fileModel(t, "read/pickle/testdata/state.pt")
+	const parameters, buffers = 75, 3*4 + 3*4 + 8 // the tied head counts once
+	r, err := Estimate(Request{Model: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Parameters.Total != parameters || r.Parameters.BuffersBytes != buffers || r.SavedForBackward != 0 {
+		t.Errorf("%+v, %d saved", r.Parameters, r.SavedForBackward)
+	}
+	if got, want := r.Phases.Step, int64(4*4*parameters+buffers); got < want || got > want+4*parameters {
+		t.Errorf("the step has %d bytes, weights, gradients and states %d", got, want)
+	}
+	if len(r.Warnings) != 1 || r.Warnings[0].Code != "activations-unknown" {
+		t.Errorf("%+v", r.Warnings)
+	}
+	if r, err = Estimate(Request{Model: m, Mode: "infer", Precision: "fp16"}); err != nil || r.Phases.Forward != 2*parameters+buffers {
+		t.Errorf("inference in fp16: %+v %v", r.Phases, err)
+	}
+	var e *Error
+	if _, err = Estimate(Request{Model: m, Frozen: []string{"head"}}); !errors.As(err, &e) || e.Code != "weights-only" || e.At != "frozen" {
+		t.Error(err)
+	}
+	m.File.Base64 = []byte("abc")
+	if _, err = Estimate(Request{Model: m}); !errors.As(err, &e) || e.Code != "pickle-format" {
+		t.Error(err)
+	}
+}

@@ -38,7 +38,7 @@ func (q *query) resolve() (*network, error) {
 		return nil, fault.New("model-args", "model.preset_args")
 	}
 	switch {
-	case m.Torch != "" || m.Summary != "" || m.HF != nil:
+	case m.Torch != "" || m.Summary != "" || m.HF != nil || m.File != nil:
 		return q.read()
 	case m.Trace != nil:
 		return q.trace()

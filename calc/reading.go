@@ -3,16 +3,20 @@ package calc
 import (
 	"strings"
 
+	"bytes"
+	"io"
+
 	"vrametre/calc/fault"
 	"vrametre/calc/models"
 	"vrametre/calc/nn"
 	"vrametre/calc/read"
+	"vrametre/calc/read/file"
 	"vrametre/calc/read/hf"
 	"vrametre/calc/read/print"
 	"vrametre/calc/read/summary"
 )
 
-// Read understands Model.Torch, Model.Summary or Model.HF without estimating anything: the tree to show and edit, its
+// Read understands Model.Torch, Model.Summary, Model.HF or Model.File without estimating anything: the tree to show and edit, its
 // parameters, what it was recognised as, and warnings with their lines. in are the inputs the caller gave, which some
 // models' sizes depend on. Its error is an *Error.
 func Read(m Model, in Inputs) (*read.Model, error) {
@@ -26,16 +30,30 @@ func Read(m Model, in Inputs) (*read.Model, error) {
 	case m.Summary != "":
 		return summary.Read(m.Summary, shape)
 	case m.HF != nil:
-		var tokens int64
-		if len(in) > 0 {
-			tokens = in[0].Tokens
-			if tokens == 0 && len(in[0].Shape) == 1 {
-				tokens = in[0].Shape[0]
-			}
-		}
-		return hf.Read(m.HF, tokens)
+		return hf.Read(m.HF, in.tokens())
+	case m.File != nil:
+		r, size := m.File.reader()
+		return file.Read(m.File.Name, r, size, in.tokens())
 	}
 	return nil, fault.New("model-kind", "model")
+}
+
+// tokens is the sequence length that the caller gave, 0 without one.
+func (in Inputs) tokens() int64 {
+	switch {
+	case len(in) == 0:
+		return 0
+	case in[0].Tokens == 0 && len(in[0].Shape) == 1:
+		return in[0].Shape[0]
+	}
+	return in[0].Tokens
+}
+
+func (f *File) reader() (io.ReaderAt, int64) {
+	if f.Source != nil {
+		return f.Source, f.Size
+	}
+	return bytes.NewReader(f.Base64), int64(len(f.Base64))
 }
 
 // read is the network of a pasted model.
@@ -46,6 +64,11 @@ func (q *query) read() (*network, error) {
 	}
 	if m.Missing != nil {
 		return nil, m.Missing
+	}
+	if m.Program != nil {
+		if n, err := q.weights(m); n != nil || err != nil {
+			return n, err
+		}
 	}
 	q.rough = m.Rough
 	if m.Prefix != "" { // paths are those of the tree, wrapper included

@@ -2,6 +2,7 @@ package calc
 
 import (
 	"encoding/json"
+	"io"
 )
 
 // Request asks how much memory one training step (or one inference) takes.
@@ -90,6 +91,9 @@ type Layer struct {
 type File struct {
 	Name   string `json:"name"`
 	Base64 []byte `json:"base64"`
+	// Source gives the file piece by piece instead, Size bytes long: only headers are read.
+	Source io.ReaderAt `json:"-"`
+	Size   int64       `json:"-"`
 }
 
 // Input is one input of the model, per sample.

@@ -75,6 +75,10 @@ type Model struct {
 	KVElements int64 `json:"kv_elements,omitzero"`
 	// DType of the weights where the text says so.
 	DType string `json:"dtype,omitzero"`
+	// Program is a step of the weights alone, where there is no network (Build nil) or they are kept packed (Quantised):
+	// own keeps the file's types, d is the others'.
+	Program   func(train, own bool, d torch.DType) (*torch.Program, error)
+	Quantised bool
 	// Rough: activations come from a table's rows, not from a forward.
 	Rough bool `json:"rough,omitzero"`
 	// Inputs are the model's own, where they are known or follow from the shapes.

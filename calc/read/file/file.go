@@ -1,0 +1,164 @@
+// Package file recognises a model file by its first bytes and reads it: safetensors and its index, GGUF, what
+// torch.save wrote, ONNX. It reads headers through an io.ReaderAt, never a tensor's data.
+package file
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"strings"
+
+	"vrametre/calc/fault"
+	"vrametre/calc/models"
+	"vrametre/calc/nn"
+	"vrametre/calc/read"
+	"vrametre/calc/read/checkpoint"
+	"vrametre/calc/read/gguf"
+	"vrametre/calc/read/hf"
+	"vrametre/calc/read/pickle"
+	"vrametre/calc/read/safetensors"
+	"vrametre/calc/torch"
+)
+
+// Kinds of file.
+const (
+	Safetensors = "safetensors"
+	Index       = "safetensors-index"
+	GGUF        = "gguf"
+	PyTorch     = "pytorch"
+	ONNX        = "onnx"
+	JSON        = "json"
+	Unknown     = ""
+)
+
+// KindOf recognises a file by its first bytes; the name decides only where they leave a doubt.
+func KindOf(name string, head []byte) string {
+	trimmed := bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf")
+	lower := strings.ToLower(name)
+	switch {
+	case bytes.HasPrefix(head, []byte("GGUF")):
+		return GGUF
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte{0x80, 2}), bytes.HasPrefix(head, []byte{0x80, 4}):
+		return PyTorch
+	case len(trimmed) > 0 && trimmed[0] == '{':
+		if strings.HasSuffix(lower, ".index.json") {
+			return Index
+		}
+		return JSON
+	case len(head) > 9 && binary.LittleEndian.Uint64(head) < 1<<40 && head[8] == '{':
+		return Safetensors
+	case strings.HasSuffix(lower, ".safetensors"):
+		return Safetensors
+	case strings.HasSuffix(lower, ".pt"), strings.HasSuffix(lower, ".pth"), strings.HasSuffix(lower, ".bin"), strings.HasSuffix(lower, ".ckpt"):
+		return PyTorch
+	case strings.HasSuffix(lower, ".onnx"), len(head) > 1 && head[0] == 8 && head[1] < 32: // field 1 of ModelProto: ir_version
+		return ONNX
+	}
+	return Unknown
+}
+
+// Read reads a file of size bytes. tokens is the sequence length where the caller gave one.
+func Read(name string, r io.ReaderAt, size, tokens int64) (*read.Model, error) {
+	head := make([]byte, min(size, 64))
+	if n, err := r.ReadAt(head, 0); n < len(head) {
+		detail := "cut short"
+		if err != nil {
+			detail = err.Error()
+		}
+		return nil, fault.New("file-unreadable", Field, "detail", detail)
+	}
+	var f *checkpoint.File
+	var err error
+	switch KindOf(name, head) {
+	case Safetensors:
+		f, err = safetensors.Read(r, size)
+	case GGUF:
+		f, err = gguf.Read(r, size)
+	case PyTorch:
+		f, err = pickle.Read(r, size)
+	case Index:
+		data, e := whole(r, size)
+		if e != nil {
+			return nil, e
+		}
+		f, err = safetensors.Index(data)
+	case JSON:
+		data, e := whole(r, size)
+		if e != nil {
+			return nil, e
+		}
+		if bytes.Contains(data, []byte(`"weight_map"`)) {
+			f, err = safetensors.Index(data)
+			break
+		}
+		return hf.Read(data, tokens)
+	default:
+		return nil, fault.New("file-kind", Field, "name", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Model(f, tokens)
+}
+
+// Field is the request's field that a file comes from.
+const Field = "model.file"
+
+func whole(r io.ReaderAt, size int64) ([]byte, error) {
+	if size > checkpoint.MaxHeader {
+		return nil, fault.New("file-large", Field, "bytes", size, "limit", checkpoint.MaxHeader)
+	}
+	data := make([]byte, size)
+	if n, err := r.ReadAt(data, 0); n < len(data) {
+		return nil, fault.New("file-unreadable", Field, "detail", err.Error())
+	}
+	return data, nil
+}
+
+// Model is what a list of tensors says: the tree, the totals, and the network where names and shapes give one away.
+func Model(f *checkpoint.File, tokens int64) (*read.Model, error) {
+	sum := f.Total()
+	m := &read.Model{Kind: f.Format, Tree: f.Tree(), Parameters: sum.Parameters, Trainable: sum.Parameters, Warnings: f.Warnings, Loss: "cross_entropy"}
+	if f.Format == "safetensors-index" {
+		m.Parameters, m.Trainable = 0, 0
+		m.Missing = fault.New("index-only", Field, "tensors", len(f.Tensors), "bytes", f.Other)
+		return m, nil
+	}
+	if f.Other > 0 {
+		m.Warn("file-others", Field, "bytes", f.Other)
+	}
+	d, known := torch.ParseDType(sum.DType)
+	if known && d.Floating() {
+		m.DType = sum.DType
+	}
+	m.Quantised = sum.Packed || !known || !d.Floating()
+	m.Program = f.Program
+	if name, args := f.Preset(); name != "" {
+		p, err := models.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		m.Name, m.Inputs, m.Loss, m.Flat = name, p.Inputs, p.Loss, p.Flat
+		m.Build = func(b *nn.Builder) *models.Net { return p.Build(b, nn.NewArgs(name, Field, args)) }
+		m.Warn("architecture-guessed", Field, "name", name)
+		return m, nil
+	}
+	config, assumed := f.Config()
+	if config == nil {
+		return m, nil
+	}
+	h, err := hf.Read(config, tokens)
+	switch {
+	case err != nil:
+	case h.Parameters != sum.Parameters:
+		m.Warn("architecture-differs", Field, "name", h.Name, "expected", h.Parameters, "found", sum.Parameters)
+	default:
+		m.Name, m.Inputs, m.Loss, m.Flat, m.KVElements, m.Build = h.Name, h.Inputs, h.Loss, h.Flat, h.KVElements, h.Build
+		m.Warn("architecture-guessed", Field, "name", h.Name)
+		m.Warnings = append(m.Warnings, h.Warnings...)
+		for _, a := range assumed {
+			m.Warn("size-assumed", Field, "field", a)
+		}
+	}
+	return m, nil
+}
