@@ -148,6 +148,19 @@ func TestMaxBatchIsTheLast(t *testing.T) {
 	}
 }
 
+func TestMaxBatchDoesNotDependOnTheBatch(t *testing.T) {
+	for _, name := range sample {
+		q := Request{Model: Model{Preset: name}, Device: Device{GPU: "gtx-1650"}, Want: []string{WantMaxBatch}}
+		want := *estimate(t, q).MaxBatch
+		for _, b := range []int64{1, 7, 512} {
+			q.Batch = b
+			if got := *estimate(t, q).MaxBatch; got != want {
+				t.Errorf("%s: %d asked at batch %d, %d at the default", name, got, b, want)
+			}
+		}
+	}
+}
+
 // The largest batch needs few compiled networks, however far it is from the request's.
 func TestMaxBatchCompilesFew(t *testing.T) {
 	for _, name := range sample {

@@ -34,8 +34,11 @@ func (q *query) maxBatch(n *network) (int64, error) {
 	return s.run()
 }
 
+// searchBatch is where the search compiles, whatever batch the request has: the answer must not depend on it.
+const searchBatch = 8
+
 func (q *query) search(n *network) (*search, error) {
-	s := &search{q: q, n: n, b: min(max(q.Batch, 2), MaxBatch/2), cfg: q.walkConfig(), alloc: cuda.New(q.allocator(q.budget.Usable))}
+	s := &search{q: q, n: n, b: searchBatch, cfg: q.walkConfig(), alloc: cuda.New(q.allocator(q.budget.Usable))}
 	s.cfg.Timeline = false
 	var err error
 	if s.base, err = s.program(s.b); err != nil {
@@ -56,10 +59,10 @@ func (s *search) program(batch int64) (*torch.Program, error) {
 	return r.p, nil
 }
 
-// at is the program at another batch, scaled; false when the two programs differ in more than sizes.
-func (s *search) at(batch int64) (*torch.Program, bool) {
+// at is the program at another batch: scaled, or compiled where the two programs differ in more than sizes.
+func (s *search) at(batch int64) (*torch.Program, error) {
 	if len(s.base.Bytes) != len(s.step.Bytes) || !slices.Equal(s.base.Events, s.step.Events) {
-		return nil, false
+		return s.program(batch)
 	}
 	p := *s.base
 	p.Bytes = make([]int64, len(s.base.Bytes))
@@ -67,7 +70,7 @@ func (s *search) at(batch int64) (*torch.Program, bool) {
 		d := s.step.Bytes[i] - v // what b more samples add
 		p.Bytes[i] = v + d/s.b*(batch-s.b) + d%s.b*(batch-s.b)/s.b
 	}
-	return &p, true
+	return &p, nil
 }
 
 func (s *search) fits(p *torch.Program, batch int64) bool {
@@ -76,55 +79,45 @@ func (s *search) fits(p *torch.Program, batch int64) bool {
 	return !walk.Run(p, s.cfg, s.alloc).OutOfMemory
 }
 
-// bound is a batch that cannot fit: live bytes are convex in the batch, so the line through two of them is below.
-func (s *search) bound() int64 {
-	none := s.cfg
-	none.Iterations = 2
-	none.Extra = s.q.beside(s.base, s.b)
-	l1 := walk.Run(s.base, none, nil).Peak
-	none.Extra = s.q.beside(s.step, 2*s.b)
-	l2 := walk.Run(s.step, none, nil).Peak
-	slope := l2 - l1
-	if slope <= 0 {
-		return MaxBatch + 1
-	}
-	room := s.q.budget.Usable - l1
-	more := room / slope * s.b
-	if r := room % slope; r > 0 {
-		more += int64(float64(r) / float64(slope) * float64(s.b))
-	}
-	if room < 0 { // below b the line may be above: start from there
-		return s.b
-	}
-	return min(s.b+more, MaxBatch) + 1
-}
-
-// solve searches among scaled programs.
-func (s *search) solve() int64 {
-	lo, hi := int64(0), s.bound()
-	probe := hi - 1 - hi/32
+// bisect is the last of lo..hi-1 for which ok holds, given that it holds for lo (or lo is 0) and not for hi.
+func (s *search) bisect(lo, hi int64, ok func(*torch.Program, int64) bool) int64 {
 	for hi-lo > 1 {
-		probe = min(max(probe, lo+1), hi-1)
-		p, ok := s.at(probe)
-		if !ok {
-			var err error
-			if p, err = s.program(probe); err != nil {
-				hi = probe
-				continue
-			}
-		}
-		if s.fits(p, probe) {
-			lo = probe
+		mid := lo + (hi-lo)/2
+		if p, err := s.at(mid); err == nil && ok(p, mid) {
+			lo = mid
 		} else {
-			hi = probe
-		}
-		if lo == 0 {
-			probe = hi - hi/8 - 1
-		} else {
-			probe = lo + (hi-lo)/2
+			hi = mid
 		}
 	}
 	return lo
+}
+
+// solve searches among scaled programs. Live bytes alone give the batch above which nothing can fit; from there it goes
+// down by parts of it, since larger batches sometimes fit where a smaller one leaves worse gaps, and then halves.
+func (s *search) solve() int64 {
+	cfg := s.cfg
+	cfg.Iterations = 2
+	live := func(p *torch.Program, batch int64) bool {
+		cfg.Extra = s.q.beside(p, batch)
+		return walk.Run(p, cfg, nil).Peak <= s.q.budget.Usable
+	}
+	hi := int64(1)
+	for hi <= MaxBatch {
+		if p, err := s.at(hi); err != nil || !live(p, hi) {
+			break
+		}
+		hi *= 2
+	}
+	top := s.bisect(hi/2, min(hi, MaxBatch+1), live)
+	part := top/32 + 1
+	hi = top + 1
+	for probe := top; probe > 0; probe = min(probe, hi-1) - part {
+		if p, err := s.at(probe); err == nil && s.fits(p, probe) {
+			return s.bisect(probe, hi, s.fits)
+		}
+		hi = probe
+	}
+	return s.bisect(0, hi, s.fits)
 }
 
 // settle compiles the answer and its neighbour: batch 1 and kernels that change with the size are not affine.
