@@ -34,7 +34,7 @@ vet: ## run go vet, for this machine and for the browser
 
 .PHONY: wasm
 wasm: ## run the engine's tests as WebAssembly under Node
-	GOOS=js GOARCH=wasm go test -exec="$(WASM_EXEC)" ./calc/... ./content ./web/view/...
+	GOOS=js GOARCH=wasm go test -short -exec="$(WASM_EXEC)" ./calc/... ./content ./web/view/...
 
 .PHONY: browsers
 browsers: ## find the browser that the tests drive, or install it on Debian as root
