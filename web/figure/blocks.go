@@ -111,9 +111,9 @@ func tableBlocks(s Subject) []markup.Node {
 			pool = "figure.blocks.small"
 		}
 		rows = append(rows, words(s.text("figure.blocks.nth", view.Args{"n": i + 1, "pool": s.text(pool, nil)}),
-			s.count(int64(len(seg.Blocks))), s.exact(one.asked), s.exact(one.rounding), s.exact(one.free), s.exact(one.segment)))
+			s.count(int64(len(seg.Blocks))), s.count(one.asked), s.count(one.rounding), s.count(one.free), s.count(one.segment)))
 	}
-	rows = append(rows, words(s.text("where.total", nil), "", s.exact(all.asked), s.exact(all.rounding), s.exact(all.free), s.exact(all.segment)))
+	rows = append(rows, words(s.text("where.total", nil), "", s.count(all.asked), s.count(all.rounding), s.count(all.free), s.count(all.segment)))
 	return []markup.Node{s.table(s.text("figure.blocks.table", nil),
 		[]string{"figure.blocks.segment", "figure.blocks.count", "figure.blocks.asked", "figure.blocks.rounding", "figure.blocks.unused", "figure.blocks.size"}, rows, true)}
 }

@@ -225,16 +225,16 @@ func tableMaps(s Subject) []markup.Node {
 		if len(k.shape) == 0 {
 			shape = s.count(1)
 		}
-		rows = append(rows, words(s.layerName(k), s.text("figure.role."+k.role(), nil), shape, k.DType, s.exact(k.bytes), s.why(k)))
+		rows = append(rows, words(s.layerName(k), s.text("figure.role."+k.role(), nil), shape, k.DType, s.count(k.bytes), s.why(k)))
 		if k.sample {
 			sample += k.bytes
 		} else {
 			once += k.bytes
 		}
 	}
-	rows = append(rows, words(s.text("where.total", nil), "", "", "", s.exact(sample+once), ""))
+	rows = append(rows, words(s.text("where.total", nil), "", "", "", s.count(sample+once), ""))
 	return []markup.Node{s.table(s.text("figure.maps.table", view.Args{"n": s.Request.Batch, "saved": s.Now.SavedForBackward}),
-		[]string{"figure.maps.layer", "figure.maps.what", "figure.maps.shape", "figure.images.type", "figure.images.one", "figure.maps.why"}, rows, true)}
+		[]string{"figure.maps.layer", "figure.maps.what", "figure.maps.shape", "figure.images.type", "figure.octets", "figure.maps.why"}, rows, true)}
 }
 
 // shows reports whether a kind has any of a timeline's tensors.

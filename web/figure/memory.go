@@ -223,7 +223,7 @@ func tableMemory(s Subject) []markup.Node {
 		if p.Fits {
 			fits = "figure.memory.yes"
 		}
-		rows = append(rows, words(s.count(p.Batch), s.exact(p.Least), s.exact(p.Device), s.text(fits, nil)))
+		rows = append(rows, words(s.count(p.Batch), s.count(p.Least), s.count(p.Device), s.text(fits, nil)))
 	}
 	return []markup.Node{s.table(s.text("figure.memory.table", nil), []string{"settings.batch", "figure.memory.least", "figure.memory.device", "figure.memory.fits"}, rows, false)}
 }

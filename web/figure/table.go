@@ -38,7 +38,7 @@ func (s Subject) table(caption string, head []string, rows []cells, total bool) 
 		}
 		body[i] = markup.Elem("tr", attrs, kids...)
 	}
-	return markup.Elem("div", markup.A("class", "rows"), markup.Elem("table", nil,
+	return markup.Elem("div", markup.A("class", "rows", "role", "region", "tabindex", "0", "aria-label", caption), markup.Elem("table", nil,
 		markup.Elem("caption", nil, markup.Text(caption)),
 		markup.Elem("thead", nil, markup.Elem("tr", nil, titles...)),
 		markup.Elem("tbody", nil, body...)))

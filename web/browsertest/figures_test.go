@@ -1,0 +1,237 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	cd "github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+var figureNames = []string{"slots", "images", "maps", "timeline", "memory", "blocks", "infer"}
+
+// The live figures are the drawings that stood there.
+func TestWakingKeepsFigures(t *testing.T) {
+	root := serve(t, "")
+	for _, path := range []string{"", "en/"} {
+		tab := open(t, root+path, view{})
+		for _, name := range figureNames {
+			eval[any](tab, fmt.Sprintf(`document.querySelector("[data-figure=%s]").scrollIntoView({block: "center", behavior: "instant"})`, name))
+		}
+		changed := eval[[]string](tab, `(async () => {
+			await new Promise((done) => setTimeout(done, 400));
+			const page = new DOMParser().parseFromString(await (await fetch("")).text(), "text/html");
+			const parts = (root) => [...root.querySelectorAll("[data-part]")];
+			const before = parts(page);
+			return parts(document).flatMap((part, i) => part.innerHTML === before[i].innerHTML ? [] : [part.closest("[data-figure]").dataset.figure + "/" + part.dataset.part]);
+		})()`)
+		if len(changed) > 0 {
+			t.Errorf("/%s: %v", path, changed)
+		}
+		if n := eval[int](tab, `document.querySelectorAll("[data-figure]").length`); n != len(figureNames) {
+			t.Errorf("/%s: %d figures", path, n)
+		}
+	}
+}
+
+// show brings a figure into the window.
+func (tab *tab) show(figure string) {
+	tab.t.Helper()
+	eval[any](tab, fmt.Sprintf(`document.querySelector("[data-figure=%s]").scrollIntoView({block: "center", behavior: "instant"})`, figure))
+}
+
+// part is the HTML of a figure's part.
+func (tab *tab) part(figure, part string) string {
+	tab.t.Helper()
+	return eval[string](tab, fmt.Sprintf(`document.querySelector("[data-figure=%s] [data-part=%s]").innerHTML`, figure, part))
+}
+
+// A figure outside the window does no work; it is drawn when it is seen.
+func TestFiguresOutOfSightRest(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	tab.show("slots")
+	far := tab.part("infer", "drawing")
+	tab.put(slider, "200")
+	tab.until(`location.hash.includes("batch=200")`)
+	if got := tab.part("infer", "drawing"); got != far {
+		t.Error("a figure far below is drawn")
+	}
+	tab.show("infer")
+	tab.until(`document.querySelector("[data-figure=infer] [data-part=drawing]").textContent.includes("1") && document.querySelector("[data-figure=infer] table td").textContent !== ""`)
+	tab.until(fmt.Sprintf(`document.querySelector("[data-figure=infer] [data-part=drawing]").innerHTML.length !== %d`, len([]rune(far))))
+	// Printing draws them all.
+	maps := tab.part("timeline", "drawing")
+	tab.put(slider, "300")
+	tab.until(`location.hash.includes("batch=300")`)
+	eval[any](tab, `dispatchEvent(new Event("beforeprint"))`)
+	if got := tab.part("timeline", "drawing"); got == maps {
+		t.Error("the printed page holds an old figure")
+	}
+}
+
+// Many moves in one frame are one drawing.
+func TestOneDrawingPerFrame(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	tab.show("timeline")
+	drawings := eval[int](tab, `(async () => {
+		const part = document.querySelector("[data-figure=timeline] [data-part=drawing]");
+		const frame = () => new Promise(requestAnimationFrame);
+		let drawings = 0;
+		await frame();
+		await frame();
+		new MutationObserver((list) => drawings += list.length).observe(part, {childList: true});
+		const slider = document.querySelector("`+slider+`");
+		for (let i = 0; i < 20; i++) {
+			slider.value = 100 + i;
+			slider.dispatchEvent(new Event("input", {bubbles: true}));
+		}
+		await frame();
+		await frame();
+		return drawings;
+	})()`)
+	if drawings != 1 {
+		t.Errorf("%d drawings for twenty moves in a frame", drawings)
+	}
+}
+
+// The timeline's cursor follows the keyboard and the pointer.
+func TestTimelineCursor(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	tab.show("timeline")
+	const said = `document.querySelector("[data-cursor]").getAttribute("aria-valuetext")`
+	tab.until(`document.querySelector("[data-figure=timeline] .moment") !== null`)
+	peak := tab.text("[data-figure=timeline] .moment")
+	if !strings.Contains(peak, "Opération 34 sur 49, rétropropagation de la couche 10 (ReLU).") {
+		t.Errorf("at the peak: %q", peak)
+	}
+	if err := cd.Do(tab, cd.Focus(cd.CSS("[data-cursor]")), cd.KeyEvent(kb.Home)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(said + `.includes("opération 1 sur 49")`)
+	first := tab.text("[data-figure=timeline] .moment")
+	if !strings.Contains(first, "passe avant de la couche 0 (Conv2d)") {
+		t.Errorf("first: %q", first)
+	}
+	if n := eval[int](tab, `document.querySelectorAll("[data-figure=timeline] .cursor-line line").length`); n != 1 {
+		t.Errorf("%d cursors", n)
+	}
+	if err := cd.Do(tab, cd.KeyEvent(kb.ArrowRight)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(said + `.includes("opération 2 sur 49")`)
+	// The pointer, on the drawing itself: near its end, the step.
+	box := eval[[]float64](tab, `(() => { const b = document.querySelector("[data-plot] .area").getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
+	y := box[1] + box[3]/2
+	if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMousePressed, box[0]+box[2]*.99, y, cd.ButtonLeft)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(said + `.includes("opération 49 sur 49, pas de l")`)
+	if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box[0]+1, y, cd.ButtonLeft)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(said + `.includes("opération 1 sur 49")`)
+	if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMouseReleased, box[0]+1, y, cd.ButtonLeft)); err != nil {
+		t.Fatal(err)
+	}
+	if height := eval[float64](tab, `document.querySelector("[data-figure=timeline]").getBoundingClientRect().height`); height < 300 {
+		t.Errorf("the figure is %v high", height)
+	}
+}
+
+// The pieces of a drawing tell what they are, to the pointer and to the keys.
+func TestFiguresTell(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	for figure, want := range map[string]string{
+		"maps":   "ReLU 1, sortie : 32 × 128 × 128 × float32 (4 o) = 2 097 152 octets. ReLU relit sa sortie pour savoir où elle est nulle.",
+		"blocks": "Poids, la couche 0 (Conv2d) : 3 456 octets demandés, bloc de 3 584 octets, 128 octets d’arrondi.",
+	} {
+		tab.show(figure)
+		told := func() string { return tab.text("[data-figure=" + figure + "] .readout") }
+		hint := told()
+		if err := cd.Do(tab, cd.Focus(cd.CSS("[data-browse="+figure+"]")), cd.KeyEvent(kb.ArrowRight)); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); got != want {
+			t.Errorf("%s: %q, want %q", figure, got, want)
+		}
+		if err := cd.Do(tab, cd.KeyEvent(kb.End)); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); got == want || got == hint {
+			t.Errorf("%s: the last piece says %q", figure, got)
+		}
+		if err := cd.Do(tab, cd.KeyEvent(kb.Escape)); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); got != hint {
+			t.Errorf("%s: after Escape %q", figure, got)
+		}
+		// The readout's place is kept: nothing moves.
+		height := eval[float64](tab, fmt.Sprintf(`document.querySelector("[data-figure=%s]").offsetHeight`, figure))
+		box := eval[[]float64](tab, fmt.Sprintf(`(() => { const b = document.querySelector("[data-figure=%s] [data-tip]").getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]; })()`, figure))
+		if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box[0], box[1])); err != nil {
+			t.Fatal(err)
+		}
+		tab.until(fmt.Sprintf(`document.querySelector("[data-figure=%s] .readout").classList.contains("told")`, figure))
+		if got := eval[float64](tab, fmt.Sprintf(`document.querySelector("[data-figure=%s]").offsetHeight`, figure)); got != height {
+			t.Errorf("%s: %v high, then %v", figure, height, got)
+		}
+	}
+}
+
+// The optimizer of the boxes is the one of the settings.
+func TestSlotsChooseTheOptimizer(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	tab.show("slots")
+	if err := cd.Do(tab, cd.Focus(cd.CSS(`[data-set=optimizer]:checked`)), cd.KeyEvent(kb.ArrowLeft)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`document.querySelector("select[data-control=optimizer]").value === "sgd-momentum"`)
+	tab.until(`document.querySelectorAll(".slot-row .hollow").length === 1`)
+	if got := eval[string](tab, `document.activeElement.value`); got != "sgd-momentum" {
+		t.Errorf("focus is on %q", got)
+	}
+	tab.put(`select[data-control=optimizer]`, "sgd")
+	tab.until(`document.querySelector("[data-set=optimizer]:checked").value === "sgd" && document.querySelectorAll(".slot-row .hollow").length === 2`)
+}
+
+// The curve comes when the reader pauses, and stays while only the batch moves.
+func TestMemoryCurve(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	tab.show("memory")
+	tab.until(`document.querySelector("[data-figure=memory] .curve") !== null`)
+	tab.put(`select[data-control=gpu]`, "rtx-3060")
+	tab.until(`document.querySelector("[data-figure=memory] .curve") !== null && document.querySelector("[data-figure=memory] .alarm").textContent.includes("12")`)
+	missing := eval[int](tab, `(async () => {
+		const slider = document.querySelector("`+slider+`");
+		let missing = 0;
+		for (let i = 0; i < 30; i++) {
+			slider.value = 40 + i;
+			slider.dispatchEvent(new Event("input", {bubbles: true}));
+			await new Promise(requestAnimationFrame);
+			if (!document.querySelector("[data-figure=memory] .curve")) missing++;
+		}
+		return missing;
+	})()`)
+	if missing > 0 {
+		t.Errorf("no curve in %d of 30 frames", missing)
+	}
+}
+
+// Tables follow too, once they are open.
+func TestTwinsFollow(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	tab.show("images")
+	closed := tab.part("images", "table")
+	tab.put(slider, "64")
+	tab.until(`location.hash.includes("batch=64")`)
+	if got := tab.part("images", "table"); got != closed {
+		t.Error("a closed table is written")
+	}
+	eval[any](tab, `document.querySelector("[data-figure=images] details").open = true`)
+	tab.until(`document.querySelector("[data-figure=images] table").textContent.includes("64 images")`)
+	tab.put(slider, "65")
+	tab.until(`document.querySelector("[data-figure=images] table").textContent.includes("65 images")`)
+}
