@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"vrametre/calc/fault"
 )
@@ -154,6 +155,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"model_type": "qwen2_vl", "vocab_size": 100, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "vision_config": {"depth": 2, "embed_dim": 32, "num_heads": 2}}`))
 	f.Add([]byte(`{"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 100, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer slow(t, time.Now())
 		m, err := Read(data, 0)
 		if err != nil {
 			var e *fault.Error
@@ -166,4 +168,11 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%+v", m)
 		}
 	})
+}
+
+// slow fails an input that holds a busy machine for longer than any text is worth.
+func slow(t *testing.T, start time.Time) {
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("took too long: %v", d)
+	}
 }

@@ -177,6 +177,8 @@ func alias(class string) string {
 		return "Conv2d"
 	case "SyncBatchNorm":
 		return "BatchNorm2d"
+	case "Conv3DSimple", "Conv3DNoTemporal":
+		return "Conv3d"
 	case "Swish", "SiLUActivation", "MemoryEfficientSwish":
 		return "SiLU"
 	case "HardSwish", "HardswishMe", "Hswish":
@@ -200,6 +202,32 @@ func alias(class string) string {
 		return c
 	}
 	return class
+}
+
+// resembles is the layer whose extra_repr a class of unknown name prints: a subclass prints as its parent.
+func resembles(extra string) string {
+	args, _ := arguments("Linear", extra) // two names for what stands first
+	has := func(names ...string) bool {
+		for _, n := range names {
+			if _, ok := args[n]; !ok {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("eps", "momentum", "affine", "track_running_stats"):
+		return "BatchNorm2d"
+	case has("eps", "elementwise_affine"):
+		return "LayerNorm"
+	case has("kernel_size", "stride", "in_features", "out_features"):
+		if v, ok := args["kernel_size"].([]any); ok && len(v) >= 1 && len(v) <= 3 {
+			return "Conv" + strconv.Itoa(len(v)) + "d"
+		}
+	case has("in_features", "out_features", "bias"):
+		return "Linear"
+	}
+	return ""
 }
 
 // known says whether nn has the class as a layer of its own.

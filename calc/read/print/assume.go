@@ -29,9 +29,6 @@ func (c *call) assume() forward {
 				in = c.join(values, used, w, l, y)
 			}
 			used[in] = true
-			if in != y && in != x[0] {
-				used[y] = true
-			}
 			z := l.Call(in)
 			values = append(values, z)
 			y = z
@@ -151,11 +148,15 @@ func (w want) fits(g *torch.Graph, x torch.Tensor) bool {
 	return s[1] == w.n
 }
 
-// join makes an input that fits w from what was computed so far: an earlier result, a concatenation of two, or y
-// flattened or pooled.
+// lookBack is how many results a branch or a concatenation may reach back.
+const lookBack = 64
+
+// join makes an input that fits w from what was computed so far: y flattened, pooled or transposed, an earlier result, or
+// a concatenation, after the container's own upsampling where that is what makes the maps match.
 func (c *call) join(values []torch.Tensor, used map[torch.Tensor]bool, w want, l *nn.Layer, y torch.Tensor) torch.Tensor {
 	g := c.g
 	s := g.Shape(y)
+	values = append(values[:1:1], values[max(1, len(values)-lookBack):]...) // the input and what is recent
 	if w.dim == -1 && len(s) > 2 {
 		n := int64(1)
 		for _, d := range s[1:] {
@@ -164,63 +165,160 @@ func (c *call) join(values []torch.Tensor, used map[torch.Tensor]bool, w want, l
 		switch {
 		case n == w.n:
 			c.note("assumed-flatten", l)
+			used[y] = true
 			return g.Flatten(y, 1, -1)
 		case len(s) == 4 && s[1]*(s[2]/2)*(s[3]/2) == w.n && s[2] > 1 && s[3] > 1:
 			c.note("assumed-pool2", l)
+			used[y] = true
 			return g.Flatten(nn.Pool{Dim: 2, Kernel: nn.N(2)}.Apply(g, y), 1, -1)
 		case s[1] == w.n:
 			c.note("assumed-pool", l)
-			dims := make([]int, len(s)-2)
-			for i := range dims {
-				dims[i] = i + 2
+			used[y] = true
+			return c.average(y)
+		}
+		if open := c.open(values, used); len(open) > 1 && channels(g, open) == w.n {
+			c.note("assumed-concat", l)
+			var parts []torch.Tensor
+			for _, v := range open {
+				used[v] = true
+				parts = append(parts, c.average(v))
 			}
-			return g.Mean(y, false, dims...)
+			return g.Cat(1, parts...)
+		}
+		if parts := c.concat(values, y, w.n); parts != nil {
+			c.note("assumed-concat", l)
+			for _, v := range parts {
+				used[v] = true
+			}
+			return c.average(g.Cat(1, parts...))
 		}
 	}
 	for i := len(values) - 1; i >= 0; i-- {
-		if w.fits(g, values[i]) {
+		v := values[i]
+		switch t := g.Shape(v); {
+		case w.fits(g, v):
 			c.note("assumed-branch", l)
-			return values[i]
+			return v
+		case w.dim == 1 && w.rank == 3 && len(t) == 3 && t[2] == w.n: // a sequence to a signal
+			c.note("assumed-transpose", l)
+			used[v] = true
+			return g.Transpose(v, 1, 2)
 		}
 	}
-	if w.dim == 1 && len(s) > 2 {
+	if w.dim != 1 || len(s) < 3 {
+		return y // the layer itself says what is wrong
+	}
+	if parts := c.concat(values, y, w.n); parts != nil {
+		c.note("assumed-concat", l)
+		for _, v := range parts {
+			used[v] = true
+		}
+		return g.Cat(1, parts...)
+	}
+	if open := c.open(values, used); len(open) > 1 && channels(g, open) == w.n && sameMaps(g, open) {
+		c.note("assumed-concat", l)
+		for _, v := range open {
+			used[v] = true
+		}
+		return g.Cat(1, open...)
+	}
+	for _, up := range c.list { // an upsampling module printed once and called at each level
+		if up.Type != "Upsample" && up.Type != "UpsamplingBilinear2d" && up.Type != "UpsamplingNearest2d" || len(s) != 4 {
+			continue
+		}
 		for i := len(values) - 1; i >= 0; i-- {
-			a := g.Shape(values[i])
-			if values[i] != y && len(a) == len(s) && same(a[2:], s[2:]) && a[1]+s[1] == w.n {
+			t := g.Shape(values[i])
+			if len(t) == 4 && t[1]+s[1] == w.n && near(t[2], 2*s[2]) && near(t[3], 2*s[3]) {
 				c.note("assumed-concat", l)
+				z := up.Call(y)
+				if b := g.Shape(z); b[2] != t[2] || b[3] != t[3] {
+					z = g.Resize("pad", z, []int64{b[0], b[1], t[2], t[3]}, false)
+				}
 				used[values[i]], used[y] = true, true
-				return g.Cat(1, values[i], y)
+				return g.Cat(1, values[i], z)
 			}
-		}
-		var open []torch.Tensor
-		var n int64
-		for _, v := range values {
-			if a := g.Shape(v); !used[v] && len(a) == len(s) && same(a[2:], s[2:]) {
-				open = append(open, v)
-				n += a[1]
-			}
-		}
-		if n == w.n && len(open) > 1 {
-			c.note("assumed-concat", l)
-			for _, v := range open {
-				used[v] = true
-			}
-			return g.Cat(1, open...)
 		}
 	}
-	return y // the layer itself says what is wrong
+	return y
 }
 
-// note warns about the container once per recording.
+func near(a, b int64) bool { return a >= b && a <= b+1 }
+
+// average is the mean over space or time.
+func (c *call) average(x torch.Tensor) torch.Tensor {
+	n := len(c.g.Shape(x))
+	if n < 3 {
+		return x
+	}
+	dims := make([]int, n-2)
+	for i := range dims {
+		dims[i] = i + 2
+	}
+	return c.g.Mean(x, false, dims...)
+}
+
+// open are the results that nothing has read.
+func (c *call) open(values []torch.Tensor, used map[torch.Tensor]bool) []torch.Tensor {
+	var out []torch.Tensor
+	for _, v := range values[1:] {
+		if !used[v] && len(c.g.Shape(v)) > 1 {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func channels(g *torch.Graph, list []torch.Tensor) (n int64) {
+	for _, v := range list {
+		n += g.Shape(v)[1]
+	}
+	return n
+}
+
+func sameMaps(g *torch.Graph, list []torch.Tensor) bool {
+	for _, v := range list[1:] {
+		if a, b := g.Shape(list[0]), g.Shape(v); len(a) != len(b) || !same(a[2:], b[2:]) {
+			return false
+		}
+	}
+	return true
+}
+
+// concat finds results of y's size whose channels are n together with y's: one, or all of the last ones.
+func (c *call) concat(values []torch.Tensor, y torch.Tensor, n int64) []torch.Tensor {
+	g := c.g
+	s := g.Shape(y)
+	total := s[1]
+	run := []torch.Tensor{y}
+	for i := len(values) - 1; i >= 0; i-- {
+		v := values[i]
+		a := g.Shape(v)
+		if v == y || len(a) != len(s) || !same(a[2:], s[2:]) {
+			continue
+		}
+		if a[1]+s[1] == n {
+			return []torch.Tensor{v, y}
+		}
+		run = append([]torch.Tensor{v}, run...)
+		if total += a[1]; total == n {
+			return run
+		}
+	}
+	return nil
+}
+
+// note warns about the container once for each place of a recording.
 func (c *call) note(code string, l *nn.Layer) {
 	path := l.Path
 	if path == "" {
 		path = l.Type
 	}
-	for _, w := range c.g.Warnings {
-		if w.Code == code && w.At == path {
-			return
-		}
+	if c.noted[code+path] || len(c.g.Warnings) > 2*maxNotes {
+		return
 	}
+	if c.noted == nil {
+		c.noted = map[string]bool{}
+	}
+	c.noted[code+path] = true
 	c.g.Warnings = append(c.g.Warnings, fault.New(code, path, "class", c.m.class, "line", c.m.line))
 }

@@ -245,8 +245,7 @@ func init() {
 				g.Keep(parts...)
 				y = g.Cat(1, parts[0], c.kid("branch2").Call(parts[1]))
 			}
-			s := g.Shape(y)
-			n, ch, h, w := s[0], s[1], s[2], s[3]
+			n, ch, h, w := g.Dim(y, 0), g.Dim(y, 1), g.Dim(y, 2), g.Dim(y, 3)
 			z := g.Contiguous(g.Transpose(g.View(y, n, 2, ch/2, h, w), 1, 2))
 			z = g.View(z, n, -1, h, w)
 			g.Alive(y) // channel_shuffle's argument

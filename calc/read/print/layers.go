@@ -19,6 +19,8 @@ type call struct {
 	kids map[string]*nn.Layer
 	list []*nn.Layer
 	mods []*module // of list
+	// noted are the assumptions that the recording has as warnings.
+	noted map[string]bool
 }
 
 // kid is the child of that name, nil when it was not printed.
@@ -181,6 +183,11 @@ func (r *reader) leaf(m *module) nn.Spec {
 	case (kind == "Sequential" || kind == "ModuleList" || kind == "ModuleDict" || kind == "ParameterList" || kind == "ParameterDict") && m.extra == "":
 		return nn.Seq{}
 	}
+	if _, ok := types[kind]; !ok && resembles(m.extra) != "" {
+		kind = resembles(m.extra)
+		args, _ = arguments(kind, m.extra)
+		r.warn(m, "assumed-layer", "type", kind)
+	}
 	if _, ok := types[kind]; !ok {
 		r.warn(m, "layer-unknown", "extra", short(m.extra))
 		return nn.Block{Class: m.class, Build: func(_ *nn.Builder, l *nn.Layer) {
@@ -199,6 +206,10 @@ func (r *reader) leaf(m *module) nn.Spec {
 		s, err = nn.Parse(kind, at(m.line), args)
 	}
 	if err != nil {
+		if e, ok := err.(*fault.Error); ok && e.Code == "argument-missing" && m.extra == "" { // it prints no arguments
+			r.warn(m, "layer-unknown", "extra", "")
+			return nn.Identity{}
+		}
 		panic(err)
 	}
 	return s

@@ -222,7 +222,7 @@ func (p *parser) head() bool {
 			return false // Class(arguments on its own line
 		}
 		n := strings.IndexByte(q.s[q.i:], '\n')
-		if n < 0 || strings.ContainsAny(q.s[q.i:q.i+n], ":#") || strings.HasPrefix(q.s[q.i:], "nn.") {
+		if n < 0 || q.s[q.i+n-1] == '(' || strings.ContainsAny(q.s[q.i:q.i+n], ":#") || strings.HasPrefix(q.s[q.i:], "nn.") {
 			return false
 		}
 		q.i += n

@@ -257,18 +257,24 @@ func TestBounds(t *testing.T) {
 		"brackets":           "Net(\n  (a): Linear(" + big("(")[:read.MaxBytes-40] + "\n)",
 		"notes":              "Net(\n  (a): ReLU()\n" + big("x y\n")[:read.MaxBytes-40],
 		"siblings":           "Net(\n" + strings.Repeat("  (a): Linear(in_features=2, out_features=2, bias=True)\n", read.MaxNodes-1) + ")",
+		"mismatched":         "Net(\n" + strings.Repeat("  (a): Linear(in_features=2, out_features=3, bias=True)\n", read.MaxNodes-1) + ")",
 		"copies":             "Net(\n  (a): ModuleList(\n    (0-28998): 28999 x Linear(in_features=2, out_features=2, bias=True)\n  )\n)",
 		"nested":             strings.Repeat("Sequential(\n (0): ", 90) + "ReLU()" + strings.Repeat(")", 90),
 		"unknown containers": "Net(\n" + strings.Repeat("  (a): Foo(\n    (b): Conv2d(3, 3, kernel_size=(3, 3))\n  )\n", read.MaxNodes/2-1) + ")",
 	} {
-		peak, took := measure(func() {
+		read := func() {
 			if _, err := Read(text, nil); err != nil {
 				var e *fault.Error
 				if !errors.As(err, &e) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-		})
+		}
+		peak, took := measure(read)
+		for try := 0; try < 3 && took > 2*time.Second; try++ { // a busy machine is not the reader's fault
+			_, again := measure(read)
+			took = min(took, again)
+		}
 		t.Logf("%-20s %6.1f MiB %v", name, float64(peak)/(1<<20), took)
 		if peak > 64<<20 {
 			t.Errorf("%s: %d MiB", name, peak>>20)
@@ -327,6 +333,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("LlamaForCausalLM(\n  (model): LlamaModel(\n    (embed_tokens): Embedding(320, 64)\n    (layers): ModuleList(\n      (0-1): 2 x LlamaDecoderLayer(\n        (self_attn): LlamaAttention(\n          (q_proj): Linear4bit(in_features=64, out_features=64, bias=False)\n          (k_proj): Linear4bit(in_features=64, out_features=32, bias=False)\n          (v_proj): Linear4bit(in_features=64, out_features=32, bias=False)\n          (o_proj): Linear4bit(in_features=64, out_features=64, bias=False)\n        )\n        (mlp): LlamaMLP(\n          (gate_proj): Linear(in_features=64, out_features=96, bias=False)\n          (up_proj): Linear(in_features=64, out_features=96, bias=False)\n          (down_proj): Linear(in_features=96, out_features=64, bias=False)\n        )\n        (input_layernorm): LlamaRMSNorm()\n        (post_attention_layernorm): LlamaRMSNorm((64,), eps=1e-05)\n      )\n    )\n    (norm): LlamaRMSNorm()\n  )\n  (lm_head): Linear(in_features=64, out_features=320, bias=False)\n)")
 	f.Add("Unet(\n  (encoder): ResNetEncoder(\n    (conv1): Conv2d(3, 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))\n  )\n  (decoder): UnetDecoder(\n    (blocks): ModuleList(\n      (0): DecoderBlock(\n        (conv1): Conv2d(8, 4, kernel_size=(3, 3), padding=(1, 1))\n        (conv2): Conv2d(4, 4, kernel_size=(3, 3), padding=(1, 1))\n      )\n    )\n  )\n  (segmentation_head): SegmentationHead(\n    (0): Conv2d(4, 1, kernel_size=(3, 3), padding=(1, 1))\n  )\n)")
 	f.Fuzz(func(t *testing.T, text string) {
+		defer slow(t, time.Now())
 		m, err := Read(text, nil)
 		if err != nil {
 			var e *fault.Error
@@ -353,4 +360,11 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// slow fails an input that holds a busy machine for longer than any text is worth.
+func slow(t *testing.T, start time.Time) {
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("took too long: %v", d)
+	}
 }

@@ -219,7 +219,7 @@ func smp() {
 	class(variant{need: []string{"blocks"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor {
 			y := c.run(x[len(x)-1], "center")
-			skips := x[1 : len(x)-1]
+			skips := x[1:max(len(x)-1, 1)]
 			for i, k := range c.kid("blocks").Kids {
 				if j := len(skips) - 1 - i; j >= 0 {
 					y = k.Call(y, skips[j])
