@@ -101,11 +101,7 @@ const tooWide = `(() => {
 	if (document.documentElement.scrollWidth > innerWidth) wide.push("document: " + document.documentElement.scrollWidth);
 	for (const element of document.querySelectorAll("body *")) {
 		const box = element.getBoundingClientRect();
-<<<<<<< ours
 		if (box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5) && !element.closest(".skip, svg") && !framed(element)) {
-=======
-		if (box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5) && !element.closest(".skip, svg, .rows")) {
->>>>>>> theirs
 			wide.push(element.tagName + "." + element.className + " " + Math.round(box.left) + ".." + Math.round(box.right));
 		}
 	}
