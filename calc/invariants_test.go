@@ -417,7 +417,7 @@ func TestZeroStages(t *testing.T) {
 	const in, n = 4096, 8
 	layer := Layer{Type: "Linear", Args: map[string]any{"in_features": in, "out_features": in, "bias": false}}
 	const params = 4 * in * in
-	around := int64(4 * in * 2) // input, target, output and mse_loss's storage, one sample in 16 bits
+	around := int64(4*in*2) + 4*4 // input, target, output and mse_loss's storage, one sample in 16 bits; the fused step counters
 	for stage, want := range []int64{16 * params, 4*params + 12*params/n, 2*params + 14*params/n, 16 * params / n} {
 		switch stage {
 		case 0:
@@ -470,11 +470,8 @@ func TestRandomNetworks(t *testing.T) {
 		need[typ] = required(typ)
 	}
 	values := []any{1, 2, 3, 4, 8, 16, 0, -1, 1 << 40, 0.5, 2.5, true, false, "same", "reflect", "bilinear", []any{2, 2}, []any{1, 2, 3}, []any{8, 8}, []any{}, []any{nil, 4}, nil}
-	built, tries := 0, 10000
-	if testing.Short() { // as WebAssembly
-		tries = 1000
-	}
-	for range tries {
+	built := 0
+	for range 10000 {
 		var list []Layer
 		for range 1 + rng.IntN(4) {
 			l := Layer{Type: types[rng.IntN(len(types))], Args: map[string]any{}}
@@ -523,7 +520,7 @@ func TestRandomNetworks(t *testing.T) {
 			}
 		}()
 	}
-	if built < tries/50 {
+	if built < 200 {
 		t.Errorf("only %d of the networks were possible", built)
 	}
 	t.Logf("%d networks estimated", built)

@@ -242,12 +242,9 @@ func (q *query) version() error {
 		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.10")
 	}
 	since := func(major, minor int) bool { return q.major > major || (q.major == major && q.minor >= minor) }
-	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), ForeachAdamLists: 1, AccumulateInPlace: since(2, 0),
+	q.rules = torch.Rules{MeanSavesInput: !since(2, 2), SDPA: since(2, 0), AccumulateInPlace: since(2, 0),
 		LinearAnyRank: since(2, 1), LinearAddCopies: !since(2, 0), KernelCopies: since(2, 0), FusedRMSNorm: since(2, 9),
 		MathUpcasts: since(2, 5), SoftmaxSavesInput: !since(1, 11), Im2ColSavesInput: since(1, 13) && !since(2, 0)}
-	if !since(2, 0) {
-		q.rules.ForeachAdamLists = 2
-	}
 	q.rules.Attention = q.Attention
 	if q.Attention == "auto" {
 		q.rules.Attention = "efficient"
@@ -255,13 +252,13 @@ func (q *query) version() error {
 			q.rules.Attention = "flash"
 		}
 	}
-	foreach := since(2, 0)
+	foreach := optim.DefaultForeach(q.Optimizer.Name, !since(2, 0))
 	if q.Optimizer.Foreach != nil {
 		foreach = *q.Optimizer.Foreach
 	}
 	o := q.Optimizer
 	q.optim = optim.Config{Name: o.Name, Momentum: o.Momentum != 0, AMSGrad: o.AMSGrad, Centered: o.Centered, WeightDecay: o.WeightDecay != 0,
-		Foreach: foreach, Fused: o.Fused, AdamLists: q.rules.ForeachAdamLists}
+		Foreach: foreach, Fused: o.Fused, Before2: !since(2, 0)}
 	q.keepGrad = q.ZeroGrad == "zeros" || (q.ZeroGrad == "" && !since(2, 0))
 	q.zeroAt = map[string]int{"start": walk.ZeroAtStart, "before-backward": walk.ZeroBeforeBackward, "end": walk.ZeroAtEnd}[q.ZeroGradAt]
 	return nil

@@ -9,9 +9,6 @@ type Rules struct {
 	SDPA bool
 	// Attention is the kernel behind scaled_dot_product_attention: math, flash or efficient.
 	Attention string
-	// ForeachAdamLists is the number of parameter-sized lists foreach Adam builds in a
-	// step: two (sqrt, then denom) in 1.13, one since 2.0 (golden measurements; torch/optim/adam.py).
-	ForeachAdamLists int
 	// LinearAnyRank: F.linear fuses the bias for a contiguous input of any rank since 2.1, before only for
 	// matrices and three dimensions (pytorch PR 106433).
 	LinearAnyRank bool

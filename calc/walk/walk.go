@@ -210,7 +210,7 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 			}
 		}
 		m.peaks = Peaks{}
-		m.iteration(it == 0)
+		m.iteration(it)
 		switch it {
 		case 0:
 			m.w.First = m.peaks
@@ -371,7 +371,8 @@ func (m *machine) zeroGrad() {
 	}
 }
 
-func (m *machine) iteration(first bool) {
+// iteration runs the it-th iteration, from 0.
+func (m *machine) iteration(it int) {
 	m.phase = Forward
 	if m.cfg.Train && m.cfg.ZeroAt == ZeroAtStart {
 		m.zeroGrad()
@@ -383,8 +384,8 @@ func (m *machine) iteration(first bool) {
 		return
 	}
 	m.begin(Step, -1)
-	m.cfg.Optimizer.Step(m.params, first, m)
-	if first {
+	m.cfg.Optimizer.Step(m.params, it+1, m)
+	if it == 0 {
 		m.w.State = m.kinds[torch.KindOptimizer]
 	}
 	if m.cfg.ZeroAt == ZeroAtEnd {
