@@ -29,8 +29,8 @@ const (
 
 // How sure a candidate is.
 const (
-	Certain  = "certain"  // named by the message, or of the loaded model at its batch
-	Likely   = "likely"   // more likely than all other candidates together
+	Certain  = "certain"  // named by the message, or the only one of the loaded model at its batch
+	Likely   = "likely"   // more likely than all other candidates together, or one of several of the loaded model
 	Possible = "possible" // among several
 )
 
@@ -409,6 +409,12 @@ func (d *decoder) rank() []Candidate {
 	all := slices.Concat(d.best...)
 	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(b.weight, a.weight) })
 	var out []Candidate
+	named := 0 // tensors of the loaded model at its batch
+	for _, g := range all {
+		if g.sure {
+			named++
+		}
+	}
 	for _, g := range all[:min(len(all), maxCandidates)] {
 		c := Candidate{Tensor: Text{Code: g.kind}, Shape: g.shape, DType: g.dtype, Bytes: g.bytes, Share: g.weight / d.sum, Sure: Possible, Name: g.name}
 		if c.DType == "" {
@@ -418,7 +424,10 @@ func (d *decoder) rank() []Candidate {
 			c.Sure = Likely
 		}
 		if g.sure {
-			c.Sure = Certain
+			c.Sure = Likely
+			if named == 1 {
+				c.Sure = Certain
+			}
 		}
 		c.Why = Text{Code: g.kind, Args: map[string]int64{"bytes": g.bytes, "element": g.size}}
 		out = append(out, c)
