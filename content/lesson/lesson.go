@@ -1,16 +1,17 @@
-// Package lesson holds the lesson's prose in both languages, as Markdown with
-// a few directives. Only the site generator imports it: the prose is in the
+// Package lesson holds the pages' prose in both languages, as Markdown with a
+// few directives. Only the site generator imports it: the prose is in the
 // pages, and must not travel a second time in the wasm.
 //
 // A block directive is "::: name argument" up to a line ":::". In a line,
 // {ref} is a figure of package view that follows the reader's settings,
 // {32:ref} the same figure of the lesson's own case at that batch, {~name} a
-// number that the reader can move, {kind|text} a word in the colour of a kind
+// number that the reader can move, {name:ref} a figure of one of the generator's
+// own cases, {=2*3*4} a size worked out from its factors, {kind|text} a word in the colour of a kind
 // of memory, {live|text} what only holds while the page is awake. A section's heading is "## eyebrow | title {#id}".
 package lesson
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"regexp"
 	"strings"
@@ -18,22 +19,32 @@ import (
 	"vrametre/content"
 )
 
-var (
-	//go:embed fr.md
-	french string
-	//go:embed en.md
-	english string
+//go:embed *.md
+var files embed.FS
+
+// Names of the pages.
+const (
+	Lesson = "lesson"
+	OOM    = "oom"
 )
 
-// Source is the lesson's text in a language.
-func Source(lang content.Lang) string {
-	if lang == content.English {
-		return english
+// Pages lists them.
+var Pages = []string{Lesson, OOM}
+
+// Source is a page's text in a language.
+func Source(page string, lang content.Lang) string {
+	name := string(lang) + ".md"
+	if page != Lesson {
+		name = page + "." + name
 	}
-	return french
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // embedded data, held by the tests
+	}
+	return string(text)
 }
 
-// Doc is the lesson, cut into blocks.
+// Doc is a page's text, cut into blocks.
 type Doc struct {
 	Title, Description string
 	// Opening is what stands before the first section.

@@ -9,11 +9,11 @@ import (
 	"vrametre/content/typography"
 )
 
-func parse(t *testing.T, lang content.Lang) Doc {
+func parse(t *testing.T, page string, lang content.Lang) Doc {
 	t.Helper()
-	doc, err := Parse(Source(lang))
+	doc, err := Parse(Source(page, lang))
 	if err != nil {
-		t.Fatalf("%s: %v", lang, err)
+		t.Fatalf("%s, %s: %v", page, lang, err)
 	}
 	return doc
 }
@@ -40,22 +40,29 @@ func outline(doc Doc) []string {
 }
 
 func TestLanguagesHaveTheSameOutline(t *testing.T) {
-	f, e := outline(parse(t, content.French)), outline(parse(t, content.English))
-	if len(f) != len(e) {
-		t.Errorf("%d blocks in French, %d in English", len(f), len(e))
-	}
-	for i := range min(len(f), len(e)) {
-		if f[i] != e[i] {
-			t.Fatalf("block %d: %q in French, %q in English", i, f[i], e[i])
+	for _, page := range Pages {
+		f, e := outline(parse(t, page, content.French)), outline(parse(t, page, content.English))
+		if len(f) != len(e) {
+			t.Errorf("%s: %d blocks in French, %d in English", page, len(f), len(e))
+		}
+		for i := range min(len(f), len(e)) {
+			if f[i] != e[i] {
+				t.Fatalf("%s, block %d: %q in French, %q in English", page, i, f[i], e[i])
+			}
 		}
 	}
 }
 
 func TestFrenchTypography(t *testing.T) {
-	doc := parse(t, content.French)
+	for _, page := range Pages {
+		checkTypography(t, page, parse(t, page, content.French))
+	}
+}
+
+func checkTypography(t *testing.T, page string, doc Doc) {
 	check := func(place, text string) {
 		for _, fault := range typography.FrenchFaults(text) {
-			t.Errorf("%s: %s", place, fault)
+			t.Errorf("%s, %s: %s", page, place, fault)
 		}
 	}
 	check("title", doc.Title)
@@ -78,13 +85,17 @@ func TestFrenchTypography(t *testing.T) {
 
 // The prose has the sections that a reader is promised.
 func TestSections(t *testing.T) {
-	var ids []string
-	for _, s := range parse(t, content.French).Sections {
-		ids = append(ids, s.ID)
-	}
-	want := []string{"message", "weights", "batch", "activations", "buffers", "total", "times8", "compute", "inference", "end"}
-	if !slices.Equal(ids, want) {
-		t.Errorf("sections %v, want %v", ids, want)
+	for page, want := range map[string][]string{
+		Lesson: {"message", "weights", "batch", "activations", "buffers", "total", "times8", "compute", "inference", "end"},
+		OOM:    {"paste", "card", "advice", "beliefs"},
+	} {
+		var ids []string
+		for _, s := range parse(t, page, content.French).Sections {
+			ids = append(ids, s.ID)
+		}
+		if !slices.Equal(ids, want) {
+			t.Errorf("%s: sections %v, want %v", page, ids, want)
+		}
 	}
 }
 
