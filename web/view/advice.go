@@ -31,7 +31,9 @@ func AdviceRows(list []calc.Advice, lang content.Lang) []AdviceRow {
 			Saves: Text(lang, "where.none", nil), Fits: Text(lang, "where.none", nil), MaxBatch: Text(lang, "where.none", nil),
 			Tone: ToneUnknown, Idle: a.Saves <= 0,
 		}
-		if !row.Idle {
+		if row.Idle {
+			row.Costs = costs(strings.TrimPrefix(a.Costs, "saves-nothing "), lang) // the reason alone
+		} else {
 			row.Saves = Bytes(lang, a.Saves)
 		}
 		if a.Fits != nil {

@@ -165,10 +165,10 @@ func TestFill(t *testing.T) {
 	if got := r.Warnings[0].Message; !strings.HasPrefix(got, "This model has no blocks") {
 		t.Errorf("warning %q", got)
 	}
-	if got := r.Advice[0].Costs; got != "Nothing." {
+	if got := r.Advice[0].Costs; got != "No drawback." {
 		t.Errorf("one cost %q", got)
 	}
-	if got := r.Advice[1].Costs; got != "Nothing: a single kernel updates every weight. Nothing." {
+	if got := r.Advice[1].Costs; got != "No drawback: a single kernel updates every weight. No drawback." {
 		t.Errorf("two costs %q", got)
 	}
 }

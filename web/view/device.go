@@ -246,6 +246,20 @@ const otherGPU = "other"
 // desktopUsual stands in the address for a desktop of the usual size.
 const desktopUsual = "yes"
 
+// Kept writes a device as it is remembered, and ParseKept reads it over a default.
+func (d Device) Kept() string { return d.fragment() }
+
+// ParseKept reads what Kept wrote; what it does not know changes nothing.
+func ParseKept(d Device, kept string) Device {
+	pairs := map[string]string{}
+	for pair := range strings.SplitSeq(kept, "&") {
+		if key, value, ok := strings.Cut(pair, "="); ok {
+			pairs[key] = value
+		}
+	}
+	return parseDevice(d, pairs)
+}
+
 // fragment writes the device as keys of the address.
 func (d Device) fragment() string {
 	id := d.GPU

@@ -31,20 +31,10 @@ func devices() []Device {
 	return list
 }
 
-func pairs(fragment string) map[string]string {
-	out := map[string]string{}
-	for _, pair := range strings.Split(fragment, "&") {
-		if key, value, ok := strings.Cut(pair, "="); ok {
-			out[key] = value
-		}
-	}
-	return out
-}
-
 func TestDeviceRoundTrip(t *testing.T) {
 	for _, d := range devices() {
-		if got := parseDevice(Default().Device, pairs(d.fragment())); got != d {
-			t.Errorf("%s is read as %+v, want %+v", d.fragment(), got, d)
+		if got := ParseKept(Default().Device, d.Kept()); got != d {
+			t.Errorf("%s is read as %+v, want %+v", d.Kept(), got, d)
 		}
 	}
 }
@@ -129,15 +119,15 @@ func TestDeviceName(t *testing.T) {
 
 func FuzzParseDevice(f *testing.F) {
 	for _, d := range devices()[:10] {
-		f.Add(d.fragment())
+		f.Add(d.Kept())
 	}
 	f.Add("&gpu=other&total=-9&ctx=99999999999999999&desk=-1&mem=0&ecc=on&os=x")
 	f.Fuzz(func(t *testing.T, fragment string) {
-		d := parseDevice(Default().Device, pairs(fragment))
+		d := ParseKept(Default().Device, fragment)
 		if b := d.Budget(); b.Total <= 0 {
 			t.Errorf("%q: %+v", fragment, b)
 		}
-		if again := parseDevice(Default().Device, pairs(d.fragment())); again != d {
+		if again := ParseKept(Default().Device, d.Kept()); again != d {
 			t.Errorf("%q: %+v, then %+v", fragment, d, again)
 		}
 	})

@@ -41,7 +41,7 @@ func FillExplanation(e *oom.Explanation, lang content.Lang) {
 	}
 	for i := range e.Warnings {
 		w := &e.Warnings[i]
-		w.Words = Text(lang, "oom.warning."+w.Code, Args{"n": w.Args["others"]})
+		w.Words = Text(lang, "oom.warning."+w.Code, nil)
 	}
 	for i := range e.Candidates {
 		c := &e.Candidates[i]

@@ -169,6 +169,8 @@ func (f Figures) figure(name string) (figure, bool) {
 		return figure{KindBatch, count, s.Side, ""}, rest == ""
 	case "params":
 		return figure{KindWeights, count, result.Parameters.Total, ""}, rest == ""
+	case "trainable":
+		return figure{KindWeights, count, result.Parameters.Trainable, ""}, rest == ""
 	case "image":
 		return image(rest, s)
 	case "slot":

@@ -59,6 +59,9 @@ func Bytes(lang content.Lang, n int64) string {
 
 // Gigabytes writes a card's memory, which the reader knows by that unit: 4,09 Go.
 func Gigabytes(lang content.Lang, n int64) string {
+	if n < 0 {
+		return minus + Gigabytes(lang, -n)
+	}
 	return withUnit(lang, threeDigits(lang, n, 1_000_000_000), "unit.GB")
 }
 

@@ -94,6 +94,18 @@ func Default() State {
 	return State{Batch: 32, Side: 128, Optimizer: "adam", BufferPercent: 36, Device: Device{GPU: Cards[0]}}
 }
 
+// PageOOM is the page that explains a message; every other starts from Default.
+const PageOOM = "oom"
+
+// Start is the state of a page whose address holds none. The message that the
+// OOM page explains first is that of the lesson's network with 512 images.
+func Start(page string) State {
+	if page == PageOOM {
+		return Default().With(ScrubBatch, 512)
+	}
+	return Default()
+}
+
 // OptimizerChoice finds the state's optimizer.
 func (s State) OptimizerChoice() Optimizer {
 	for _, o := range Optimizers {
