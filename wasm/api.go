@@ -7,16 +7,29 @@ import (
 	"syscall/js"
 
 	"vrametre/calc"
+	"vrametre/calc/oom"
 	"vrametre/content"
 	"vrametre/web/view"
 )
 
-// announceEngine hands estimate to the boot script, which makes
-// window.vrametre.estimate of it: JSON in, JSON out.
+// announceEngine hands estimate and explain to the boot script, which makes
+// window.vrametre's functions of them: text in, JSON out.
 func announceEngine() {
 	dispatch("engine", map[string]any{
 		"estimate": js.FuncOf(func(_ js.Value, args []js.Value) any { return estimate(args[0].String()) }),
+		"explain":  js.FuncOf(func(_ js.Value, args []js.Value) any { return explain(args[0].String(), args[1].String()) }),
 	})
+}
+
+// explain says in JSON what the message of a text means, in a language.
+func explain(text, lang string) string {
+	e := oom.Explain(text, oom.Hints{})
+	view.FillExplanation(&e, content.ParseLang(lang))
+	answer, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // an explanation always has a JSON form
+	}
+	return string(answer)
 }
 
 // estimate answers a request in JSON with {"result": ...} or {"error": ...}.

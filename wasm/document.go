@@ -24,7 +24,7 @@ type document struct {
 	places       []*place
 	controls     []shownControl
 	scrubs       []*scrub
-	switches     []js.Value // links to the same page in another language
+	switches     []js.Value // links to other pages that take the state along
 	figures      *figures
 	choices      []js.Value // radio buttons outside the islands
 	fresh        bool       // nothing has been shown but what the document came with
@@ -78,7 +78,7 @@ func (d *document) listen(page *ui.Page) {
 			d.scrubs = append(d.scrubs, bindScrub(element, s, page))
 		}
 	}
-	d.switches = d.all("[data-lang-switch]")
+	d.switches = d.all("[data-lang-switch], [data-state-link]")
 	d.figures = newFigures(d, page)
 	d.choices = d.all("[data-set]")
 	for _, choice := range d.choices {

@@ -18,7 +18,8 @@ func main() {
 	announceEngine()
 	d := newDocument()
 	lang := content.ParseLang(d.root.Get("documentElement").Get("lang").String())
-	page, err := ui.NewPage(d, lang, d.fragment(), d.islandNames())
+	name := d.root.Get("body").Get("dataset").Get("page").String()
+	page, err := ui.NewPage(d, name, lang, d.fragment(), d.islandNames())
 	if err != nil {
 		d.Failed(err)
 		return

@@ -32,14 +32,25 @@ func (d *document) Place(name string, mounted app.Value) map[string]string {
 // touchedControls reads the controls that no longer hold the value they came with.
 func touchedControls(static app.Value) map[string]string {
 	touched := map[string]string{}
-	each(static, "[data-control]", func(control app.Value) {
+	each(static, "[data-control], [data-field]", func(control app.Value) {
+		name := control.Call("getAttribute", "data-control")
+		if name.IsNull() {
+			name = control.Call("getAttribute", "data-field")
+		}
 		value := control.Get("value").String()
+		if control.Get("type").String() == "checkbox" {
+			return // what a tick would do is not known yet: it is put back
+		}
 		initial := control.Get("defaultValue")
 		if initial.IsUndefined() { // a select
-			initial = control.Call("querySelector", "option[selected]").Get("value")
+			chosen := control.Call("querySelector", "option[selected]")
+			if !chosen.Truthy() {
+				chosen = control.Get("options").Index(0)
+			}
+			initial = chosen.Get("value")
 		}
 		if value != initial.String() {
-			touched[control.Call("getAttribute", "data-control").String()] = value
+			touched[name.String()] = value
 		}
 	})
 	return touched

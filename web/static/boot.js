@@ -8,8 +8,8 @@ import { register } from "./register.js";
 
 const root = new URL(".", document.currentScript.src);
 
-// estimate(request) answers as soon as the engine is there. The engine speaks
-// JSON; an error keeps its code and the place it names.
+// estimate(request) and explain(message) answer as soon as the engine is there.
+// The engine speaks JSON; an error keeps its code and the place it names.
 let arrived, missing;
 const engine = new Promise((resolve, reject) => ([arrived, missing] = [resolve, reject]));
 engine.catch(() => {});
@@ -18,6 +18,9 @@ window.vrametre = {
     const answer = JSON.parse((await engine).estimate(JSON.stringify(request)));
     if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
     return answer.result;
+  },
+  async explain(text, { language = "fr" } = {}) {
+    return JSON.parse((await engine).explain(`${text}`, language));
   },
 };
 window.addEventListener("vrametre:engine", (event) => arrived(event.detail));

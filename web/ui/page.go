@@ -30,6 +30,18 @@ type Document interface {
 	Fragment(state string)
 	// Copy copies the address with a state, and tells whether it could.
 	Copy(fragment string, done func(bool))
+	// WhenSeen calls f once, when the island of a name comes into view.
+	WhenSeen(name string, f func())
+	// Probe asks the browser about the graphics card.
+	Probe(done func(view.Probe))
+	// Measure asks the card for memory until the measurement is over. progress
+	// is told each step, and stops it by being false.
+	Measure(m view.Measurement, progress func(view.Measurement) bool)
+	// Remembers says whether anything can be kept on this device; Remembered is what is, or "".
+	Remembers() bool
+	Remembered() string
+	// Remember keeps a text on this device; "" forgets it.
+	Remember(text string)
 	// Ready tells the document that all islands are in place.
 	Ready()
 	// Failed tells the document that a part of the program has panicked.
@@ -55,6 +67,12 @@ type Page struct {
 	scene    view.Scene
 	islands  []*component
 	placed   int
+	// initial is what the page starts with, shown what its islands show beside the figures.
+	initial view.State
+	shown   island.View
+	paste   paste
+	adviser adviser
+	cancel  bool // the measurement is to stop
 
 	// said is what the toolbar shows until it is replaced or saidID is outdated.
 	said   string
@@ -66,19 +84,36 @@ type Page struct {
 	written bool // the address holds a state
 }
 
-// NewPage prepares the islands of a document, with the state of its address,
-// without the "#".
-func NewPage(d Document, lang content.Lang, fragment string, islands []string) (*Page, error) {
-	state := view.ParseFragment(fragment)
+// NewPage prepares the islands of a document of a name, with the state of its
+// address, without the "#".
+func NewPage(d Document, name string, lang content.Lang, fragment string, islands []string) (*Page, error) {
+	state := view.Start(name)
+	if isState(fragment) {
+		state = view.ParseFragment(fragment)
+	} else if kept := d.Remembered(); kept != "" {
+		state.Device = view.ParseKept(state.Device, kept)
+	}
 	scene, err := view.Compute(state)
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{document: d, lang: lang, session: NewSession(state), scene: scene, written: isState(fragment)}
+	p := &Page{document: d, lang: lang, session: NewSession(state), scene: scene, written: isState(fragment), initial: view.Start(name)}
+	p.shown = island.Start(p.Figures(), name)
+	p.shown.Card.Remember, p.shown.Card.Forgetful = d.Remembered() != "", !d.Remembers()
 	for _, name := range islands {
 		p.islands = append(p.islands, &component{page: p, name: name})
 	}
 	return p, nil
+}
+
+// island finds one of the document's islands, nil if it has none of that name.
+func (p *Page) island(name string) *component {
+	for _, c := range p.islands {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 // Root is the component that go-app mounts.
@@ -135,7 +170,7 @@ func (p *Page) undo() {
 }
 
 func (p *Page) reset() {
-	if p.session.Change("", view.Default(), time.Now()) {
+	if p.session.Change("", p.initial, time.Now()) {
 		p.say("toolbar.restored")
 		p.refresh()
 	}
@@ -196,7 +231,7 @@ func (p *Page) follow() {
 		p.due = true
 		p.document.After(renderEvery, func() {
 			p.due = false
-			p.Guard(p.render)
+			p.Guard(func() { p.renderOf(light) })
 		})
 	}
 	moved := p.moved
@@ -221,13 +256,25 @@ func (p *Page) settle() {
 	}
 	p.scene = scene
 	p.document.Show(p.Figures(), false)
+	p.explain()
+	p.advise()
 	p.render()
 }
 
 // render lets go-app compare every island with what it shows.
 func (p *Page) render() {
+	p.renderOf(func(string) bool { return true })
+	p.syncFields()
+}
+
+// light says which islands follow while a slider moves; the others wait for the pause.
+func light(name string) bool {
+	return name != island.OOM && name != island.MyCard && name != island.Remedies
+}
+
+func (p *Page) renderOf(chosen func(name string) bool) {
 	for _, c := range p.islands {
-		if c.mounted {
+		if c.mounted && chosen(c.name) {
 			c.ctx.Update()
 		}
 	}
@@ -236,10 +283,10 @@ func (p *Page) render() {
 // writeAddress keeps the address of an untouched page as it came.
 func (p *Page) writeAddress() {
 	state := p.session.State()
-	if state == view.Default() && !p.written {
+	if state == p.initial && !p.written {
 		return
 	}
-	p.written = state != view.Default()
+	p.written = state != p.initial
 	if p.written {
 		p.document.Fragment(state.Fragment())
 	} else {
@@ -249,6 +296,22 @@ func (p *Page) writeAddress() {
 
 // mounted takes an island into the document, the last one wakes the page.
 func (p *Page) mounted(c *component) {
+	if p.placed++; c.name == island.Remedies {
+		// Its static form stays until the engine has tried every change.
+	} else {
+		p.place(c)
+	}
+	if p.placed == len(p.islands) {
+		p.document.Show(p.Figures(), false)
+		p.document.Ready()
+		p.advise()
+		if p.island(island.MyCard) != nil {
+			p.document.WhenSeen(island.MyCard, func() { p.Guard(p.probe) })
+		}
+	}
+}
+
+func (p *Page) place(c *component) {
 	touched := p.document.Place(c.name, c.JSValue())
 	// Attributes are set in any order, and a value set before its bounds was clamped.
 	controls := c.JSValue().Call("querySelectorAll", "[data-control]")
@@ -257,11 +320,9 @@ func (p *Page) mounted(c *component) {
 		input.Set("value", Value(p.session.State(), control(input)))
 	}
 	for control, value := range touched {
-		p.Set(control, value)
-	}
-	if p.placed++; p.placed == len(p.islands) {
-		p.document.Show(p.Figures(), false)
-		p.document.Ready()
+		if !p.field(control, value, false) {
+			p.Set(control, value)
+		}
 	}
 }
 
@@ -289,12 +350,16 @@ type component struct {
 	name    string
 	ctx     app.Context
 	mounted bool
+	// inPlace says that an island whose static form stays for a while has replaced it.
+	inPlace bool
 }
 
 // Render describes the island with the page's figures.
 func (c *component) Render() app.UI {
 	p := c.page
-	return mount(island.Tree(c.name, island.View{Figures: p.Figures(), CanUndo: p.session.CanUndo(), Said: p.said}), c.handlers())
+	v := p.shown
+	v.Figures, v.CanUndo, v.Said = p.Figures(), p.session.CanUndo(), p.said
+	return mount(island.Tree(c.name, v), c.handlers())
 }
 
 // OnMount is called when the island's elements exist.
@@ -306,6 +371,7 @@ func (c *component) OnMount(ctx app.Context) {
 func (c *component) handlers() handlers {
 	return handlers{
 		"data-control": {"input": c.onInput, "change": c.onChange},
+		"data-field":   {"input": c.onTyped, "change": c.onGiven},
 		"data-action":  {"click": c.onAction},
 	}
 }
@@ -342,10 +408,36 @@ func (c *component) onAction(ctx app.Context, _ app.Event) {
 			c.page.reset()
 		case "copy":
 			c.page.copyLink()
+		default:
+			c.page.act(attributeOf(ctx.JSSrc(), "data-action"), attributeOf(ctx.JSSrc(), "data-value"))
 		}
 	})
 }
 
-func control(element app.Value) string {
-	return element.Call("getAttribute", "data-control").String()
+// onTyped follows a field while the reader types into it.
+func (c *component) onTyped(ctx app.Context, _ app.Event) { c.onField(ctx, true) }
+
+// onGiven takes what a field is left with.
+func (c *component) onGiven(ctx app.Context, _ app.Event) { c.onField(ctx, false) }
+
+func (c *component) onField(ctx app.Context, typing bool) {
+	ctx.PreventUpdate()
+	c.page.Guard(func() {
+		source := ctx.JSSrc()
+		value := source.Get("value").String()
+		if source.Get("type").String() == "checkbox" {
+			value = checked(source.Get("checked").Bool())
+		}
+		c.page.field(attributeOf(source, "data-field"), value, typing)
+	})
+}
+
+func control(element app.Value) string { return attributeOf(element, "data-control") }
+
+// attributeOf is an attribute of an element, or "".
+func attributeOf(element app.Value, name string) string {
+	if value := element.Call("getAttribute", name); value.Truthy() {
+		return value.String()
+	}
+	return ""
 }

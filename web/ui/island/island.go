@@ -9,6 +9,7 @@ package island
 import (
 	"strconv"
 
+	"vrametre/calc"
 	"vrametre/web/ui/markup"
 	"vrametre/web/view"
 )
@@ -19,10 +20,13 @@ const (
 	Settings = "settings"
 	Where    = "where"
 	Toolbar  = "toolbar"
+	OOM      = "oom"
+	MyCard   = "card"
+	Remedies = "advice"
 )
 
 // Names lists them.
-var Names = []string{Tank, Toolbar, Settings, Where}
+var Names = []string{Tank, Toolbar, Settings, Where, OOM, MyCard, Remedies}
 
 // View is all that an island shows.
 type View struct {
@@ -31,6 +35,24 @@ type View struct {
 	CanUndo bool
 	// Said is the key of what the toolbar has just done, or "".
 	Said string
+	// Page is the page's name, Initial the state that it starts with.
+	Page    string
+	Initial view.State
+	// Message is what the oom island explains, Card what the card's knows.
+	Message Message
+	Card    Card
+	// Advice is what the engine has found so far; AdviceMissing that it goes on.
+	Advice        []calc.Advice
+	AdviceMissing bool
+}
+
+// Start is how a page begins: nothing asked, nothing pasted.
+func Start(f view.Figures, page string) View {
+	v := View{Figures: f, Page: page, Initial: view.Start(page), Message: Explain(view.ExampleMessage, f)}
+	v.Message.Example = true
+	v.Card.Memory, v.Card.Cap = 8, view.DefaultMeasure>>30
+	v.Card.Measurement.State = view.MeasureIdle
+	return v
 }
 
 // Tree describes an island. Its elements are the same whatever the figures:
@@ -45,6 +67,12 @@ func Tree(name string, v View) markup.Node {
 		return where(v.Figures)
 	case Toolbar:
 		return toolbar(v)
+	case OOM:
+		return message(v)
+	case MyCard:
+		return card(v)
+	case Remedies:
+		return advice(v)
 	}
 	panic("no island is named " + name)
 }
@@ -83,7 +111,11 @@ func toolbar(v View) markup.Node {
 		if !enabled {
 			attrs = append(attrs, markup.Attr{Name: "disabled"})
 		}
-		return markup.Elem("button", attrs, markup.Text(text(f, "toolbar."+action)))
+		key := "toolbar." + action
+		if action == "reset" && v.Page == view.PageOOM {
+			key += ".oom"
+		}
+		return markup.Elem("button", attrs, markup.Text(text(f, key)))
 	}
 	said := ""
 	if v.Said != "" {
@@ -91,7 +123,7 @@ func toolbar(v View) markup.Node {
 	}
 	return markup.Elem("div", markup.A("class", "toolbar", "role", "group", "aria-label", text(f, "toolbar.title")),
 		button("undo", v.CanUndo),
-		button("reset", f.Scene().State != view.Default()),
+		button("reset", f.Scene().State != v.Initial),
 		button("copy", true),
 		markup.Elem("span", markup.A("class", "said", "role", "status"), markup.Text(said)),
 	)

@@ -33,11 +33,50 @@ func walk(n markup.Node, visit func(markup.Node)) {
 
 // shape writes the elements of a tree without what may change.
 func shape(n markup.Node) string {
-	var b strings.Builder
-	walk(n, func(n markup.Node) {
-		b.WriteString(n.Tag + "#" + n.Get("id") + "." + n.Get("class") + "(" + n.Get("data-control") + n.Get("data-v") + ")")
-	})
-	return b.String()
+	out := n.Tag + "#" + n.Get("id") + "." + n.Get("class") + "(" + n.Get("data-control") + n.Get("data-field") + n.Get("data-v") + ")"
+	if n.Get("data-list") != "" {
+		return out // as many children as there are things to list
+	}
+	for _, kid := range n.Kids {
+		out += shape(kid)
+	}
+	return out
+}
+
+// views are what the islands can come to show, beside the figures.
+func views(f view.Figures) []View {
+	at := func(change func(*View)) View {
+		v := Start(f, view.PageOOM)
+		change(&v)
+		return v
+	}
+	list := []View{
+		Start(f, ""),
+		at(func(v *View) { v.CanUndo, v.Said = true, "toolbar.copied" }),
+		at(func(v *View) { v.Message = Explain("no message at all", f) }),
+		at(func(v *View) { v.Message = Explain("RuntimeError: CUDA error: out of memory", f) }),
+		at(func(v *View) {
+			v.Message = Explain("CUDA out of memory. Tried to allocate 384.00 MiB (GPU 1; 15.90 GiB total capacity; 14.75 GiB already allocated; 225.81 MiB free; 14.81 GiB reserved in total by PyTorch)", f)
+		}),
+		at(func(v *View) { v.Message.Reading = true }),
+		at(func(v *View) { v.Card.Asking = true }),
+		at(func(v *View) { v.Card.Query, v.Card.Sizeless = "intel", "intel-uhd-gen9" }),
+		at(func(v *View) { v.Card.Remember, v.Card.Forgetful, v.AdviceMissing = true, true, true }),
+	}
+	for _, p := range []view.Probe{
+		{Asked: true},
+		{Asked: true, Secure: true, API: true, WebGL: true, Renderer: "ANGLE (NVIDIA, NVIDIA GeForce RTX 3060 (0x00002504) Direct3D11 vs_5_0 ps_5_0, D3D11)",
+			Adapter: &view.Adapter{Vendor: "nvidia", Architecture: "ampere", Limits: map[string]int64{view.LimitBuffer: 1 << 31, "maxBindGroups": 4}}},
+		{Asked: true, Secure: true, API: true, WebGL: true, Renderer: "ANGLE (NVIDIA, NVIDIA GeForce GTX 1650/PCIe/SSE2, OpenGL 4.6)"},
+	} {
+		list = append(list, at(func(v *View) { v.Card.Probe = p }))
+	}
+	for _, state := range []string{view.MeasureRunning, view.MeasureReached, view.MeasureFull, view.MeasureCancelled, view.MeasureLost, view.MeasureAbsent, view.MeasureFailed} {
+		list = append(list, at(func(v *View) {
+			v.Card.Measurement = view.Measurement{State: state, Got: 3 << 28, Cap: 2 << 30, Step: 1 << 28, Detail: "GPUInternalError"}
+		}))
+	}
+	return list
 }
 
 // go-app has no keys: an element that came and went would shift those after it.
@@ -46,7 +85,7 @@ func TestElementsNeverChange(t *testing.T) {
 		want := ""
 		for _, state := range states {
 			f := view.NewFigures(scene(t, state), content.French)
-			for _, v := range []View{{Figures: f}, {Figures: f, CanUndo: true, Said: "toolbar.copied"}} {
+			for _, v := range views(f) {
 				got := shape(Tree(name, v))
 				if want == "" {
 					want = got
@@ -65,18 +104,22 @@ func TestAttributesSurvive(t *testing.T) {
 	for _, lang := range content.Langs {
 		f := view.NewFigures(scene(t, view.Default()), lang)
 		for _, name := range Names {
-			walk(Tree(name, View{Figures: f}), func(n markup.Node) {
-				for _, a := range n.Attrs {
-					switch {
-					case a.Value == "" && !markup.Boolean(a.Name):
-						t.Errorf("%s: <%s %s> is empty", name, n.Tag, a.Name)
-					case a.Name == "style" || strings.HasPrefix(a.Name, "on"):
-						t.Errorf("%s: <%s> has %s", name, n.Tag, a.Name)
-					case strings.TrimSpace(a.Value) != a.Value:
-						t.Errorf("%s: <%s %s=%q>: go-app trims it", name, n.Tag, a.Name, a.Value)
-					}
-				}
-			})
+			for _, v := range views(f) {
+				walk(Tree(name, v), func(n markup.Node) { attributesSurvive(t, name, n) })
+			}
+		}
+	}
+}
+
+func attributesSurvive(t *testing.T, name string, n markup.Node) {
+	for _, a := range n.Attrs {
+		switch {
+		case a.Value == "" && !markup.Boolean(a.Name):
+			t.Errorf("%s: <%s %s> is empty", name, n.Tag, a.Name)
+		case a.Name == "style" || strings.HasPrefix(a.Name, "on"):
+			t.Errorf("%s: <%s> has %s", name, n.Tag, a.Name)
+		case strings.TrimSpace(a.Value) != a.Value:
+			t.Errorf("%s: <%s %s=%q>: go-app trims it", name, n.Tag, a.Name, a.Value)
 		}
 	}
 }
@@ -87,24 +130,28 @@ func TestReferencesResolve(t *testing.T) {
 		for _, state := range states {
 			f := view.NewFigures(scene(t, state), lang)
 			for _, name := range Names {
-				walk(Tree(name, View{Figures: f}), func(n markup.Node) {
-					if ref := n.Get("data-v"); ref != "" {
-						if text, ok := f.Text(ref); !ok || text == "" {
-							t.Errorf("%s: no figure %q", name, ref)
-						}
-					}
-					if ref := n.Get("data-share"); ref != "" {
-						if _, ok := f.Share(ref); !ok {
-							t.Errorf("%s: no length %q", name, ref)
-						}
-					}
-					for _, text := range append([]string{n.Text}, n.Get("aria-label"), n.Get("aria-valuetext")) {
-						if strings.Contains(text, "{") || looksLikeKey(text) {
-							t.Errorf("%s: %q is no text", name, text)
-						}
-					}
-				})
+				for _, v := range views(f) {
+					walk(Tree(name, v), func(n markup.Node) { referencesResolve(t, name, f, n) })
+				}
 			}
+		}
+	}
+}
+
+func referencesResolve(t *testing.T, name string, f view.Figures, n markup.Node) {
+	if ref := n.Get("data-v"); ref != "" {
+		if text, ok := f.Text(ref); !ok || text == "" {
+			t.Errorf("%s: no figure %q", name, ref)
+		}
+	}
+	if ref := n.Get("data-share"); ref != "" {
+		if _, ok := f.Share(ref); !ok {
+			t.Errorf("%s: no length %q", name, ref)
+		}
+	}
+	for _, text := range append([]string{n.Text}, n.Get("aria-label"), n.Get("aria-valuetext")) {
+		if strings.Contains(text, "{") || looksLikeKey(text) {
+			t.Errorf("%s: %q is no text", name, text)
 		}
 	}
 }
@@ -118,7 +165,7 @@ func TestSettingsShowTheState(t *testing.T) {
 	state := view.Default().With(view.ScrubBatch, 77).WithOptimizer("sgd-momentum").WithGPU("tesla-t4")
 	f := view.NewFigures(scene(t, state), content.English)
 	values := map[string][]string{}
-	walk(Tree(Settings, View{Figures: f}), func(n markup.Node) {
+	walk(Tree(Settings, Start(f, "")), func(n markup.Node) {
 		switch n.Tag {
 		case "input":
 			values[n.Get("data-control")] = append(values[n.Get("data-control")], n.Get("value"))
@@ -150,13 +197,19 @@ func TestWhereSums(t *testing.T) {
 		if simulated != s.Now.Peak.Device {
 			t.Errorf("%+v: parts sum to %d, the peak is %d", state, simulated, s.Now.Peak.Device)
 		}
-		html := HTML(Where, View{Figures: view.NewFigures(s, content.English)}, map[string]string{Where: "<svg></svg>"})
+		html := HTML(Where, Start(view.NewFigures(s, content.English), ""), map[string]string{Where: "<svg></svg>"})
 		for _, want := range []string{view.Bytes(content.English, rule) + "</td>", view.Bytes(content.English, simulated) + "</td>", "<svg></svg></div><table>"} {
 			if !strings.Contains(html, want) {
 				t.Errorf("%+v: no %q in %s", state, want, html)
 			}
 		}
 	}
+}
+
+func undoable(f view.Figures) View {
+	v := Start(f, "")
+	v.CanUndo = true
+	return v
 }
 
 func TestToolbar(t *testing.T) {
@@ -172,14 +225,14 @@ func TestToolbar(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	untouched := view.NewFigures(scene(t, view.Default()), content.French)
-	if got := disabled(View{Figures: untouched}); got != "undo reset" {
+	if got := disabled(Start(untouched, "")); got != "undo reset" {
 		t.Errorf("untouched page: disabled %q", got)
 	}
-	if got := disabled(View{Figures: untouched, CanUndo: true}); got != "reset" {
+	if got := disabled(undoable(untouched)); got != "reset" {
 		t.Errorf("changed back: disabled %q", got)
 	}
 	changed := view.NewFigures(scene(t, states[1]), content.French)
-	if got := disabled(View{Figures: changed, CanUndo: true}); got != "" {
+	if got := disabled(undoable(changed)); got != "" {
 		t.Errorf("changed page: disabled %q", got)
 	}
 }

@@ -46,6 +46,12 @@ func (n Node) Get(name string) string {
 	return ""
 }
 
+// With is the node with one more attribute.
+func (n Node) With(name, value string) Node {
+	n.Attrs = append(n.Attrs[:len(n.Attrs):len(n.Attrs)], Attr{name, value})
+	return n
+}
+
 // Boolean attributes are there or not; the value says nothing.
 var boolean = map[string]bool{"checked": true, "disabled": true, "hidden": true, "open": true, "selected": true}
 
