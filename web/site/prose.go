@@ -23,14 +23,14 @@ import (
 // prose renders the lesson's text with the figures of one page.
 type prose struct {
 	figures view.Figures
-	// fixed gives the figures of the lesson's own case at a batch size.
-	fixed    func(batch int64) (view.Figures, error)
+	// fixed gives the figures of one of the text's own cases; false: there is none of that name.
+	fixed    func(name string) (view.Figures, bool, error)
 	markdown goldmark.Markdown
 	// err is the first directive that could not be rendered.
 	err error
 }
 
-func newProse(figures view.Figures, fixed func(int64) (view.Figures, error)) *prose {
+func newProse(figures view.Figures, fixed func(string) (view.Figures, bool, error)) *prose {
 	p := &prose{figures: figures, fixed: fixed}
 	p.markdown = goldmark.New(
 		goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(directiveParser{}, 50))),
@@ -153,7 +153,7 @@ func (p *prose) answers(source string) ([]template.HTML, error) {
 	return list, nil
 }
 
-// A directive of the text: {ref}, {32:ref}, {~scrub}, {kind|words}.
+// A directive of the text: {ref}, {32:ref}, {case:ref}, {=2*3}, {~scrub}, {kind|words}.
 type directive struct {
 	ast.BaseInline
 	ref, words string
@@ -199,7 +199,18 @@ func (r directiveRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer
 	})
 }
 
-var fixedRef = regexp.MustCompile(`^(\d+):(.+)$`)
+// product works out {=2*3*4}.
+func product(factors string) (int64, error) {
+	n := int64(1)
+	for factor := range strings.SplitSeq(factors, "*") {
+		f, err := strconv.ParseInt(factor, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("not a product: {=%s}", factors)
+		}
+		n *= f
+	}
+	return n, nil
+}
 
 // directive writes one directive of the text.
 func (p *prose) directive(ref, words string) (template.HTML, error) {
@@ -218,20 +229,22 @@ func (p *prose) directive(ref, words string) (template.HTML, error) {
 		}
 		return scrub(p.figures, name), nil
 	}
-	if m := fixedRef.FindStringSubmatch(ref); m != nil {
-		batch, err := strconv.ParseInt(m[1], 10, 64)
+	if factors, ok := strings.CutPrefix(ref, "="); ok {
+		n, err := product(factors)
+		return element("span", "num", "", view.Bytes(p.figures.Lang(), n)), err
+	}
+	if name, rest, ok := strings.Cut(ref, ":"); ok {
+		figures, ok, err := p.fixed(name)
 		if err != nil {
 			return "", err
 		}
-		figures, err := p.fixed(batch)
-		if err != nil {
-			return "", err
+		if ok {
+			written, known := figures.Text(rest)
+			if !known {
+				return "", fmt.Errorf("unknown figure {%s}", ref)
+			}
+			return element("span", "num "+ink(figures.Kind(rest)), "", written), nil
 		}
-		written, ok := figures.Text(m[2])
-		if !ok {
-			return "", fmt.Errorf("unknown figure {%s}", ref)
-		}
-		return element("span", "num "+ink(figures.Kind(m[2])), "", written), nil
 	}
 	return value(p.figures, ref)
 }
@@ -276,6 +289,8 @@ type Block struct {
 	HTML    template.HTML
 	Table   Table
 	Answers []template.HTML
+	// Title heads a misunderstanding; HTML answers it.
+	Title template.HTML
 }
 
 // blocks renders a section's blocks.
@@ -295,6 +310,11 @@ func (p *prose) blocks(list []lesson.Block) ([]Block, error) {
 			rendered.Answers, err = p.answers(b.Text)
 		case "lead", "live", "figure", "ledger", "sources":
 			rendered.HTML, err = p.line(b.Text)
+		case "belief":
+			title, answer, _ := strings.Cut(b.Text, "\n\n")
+			if rendered.Title, err = p.line(title); err == nil {
+				rendered.HTML, err = p.block(answer)
+			}
 		case "island":
 		default:
 			err = fmt.Errorf("unknown directive ::: %s", b.Directive)

@@ -13,9 +13,11 @@ import (
 	"html/template"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"vrametre/calc"
 	"vrametre/calc/gpu"
@@ -46,12 +48,57 @@ type page struct {
 	// Other is the same page in the other language, from this page.
 	Other     string
 	OtherLang content.Lang
+	// Nav are the pages of this language, in the order of the header.
+	Nav []navLink
 }
 
-// Links name index.html so that they also work from a folder opened in the browser.
-var pages = []page{
-	{Path: "index.html", Root: "./", Name: "lesson", Lang: content.French, Other: "en/index.html", OtherLang: content.English},
-	{Path: "en/index.html", Root: "../", Name: "lesson", Lang: content.English, Other: "../index.html", OtherLang: content.French},
+// navLink leads to a page of the same language.
+type navLink struct {
+	Name, Href string
+	Current    bool
+}
+
+// pages are those of lesson.Pages in every language.
+var pages = func() []page {
+	var all []page
+	for _, lang := range content.Langs {
+		for _, name := range lesson.Pages {
+			p := page{Path: pathOf(name, lang), Name: name, Lang: lang}
+			p.Root = relative(p.Path, "")
+			for _, other := range content.Langs {
+				if other != lang {
+					p.Other, p.OtherLang = relative(p.Path, pathOf(name, other)), other
+				}
+			}
+			for _, other := range lesson.Pages {
+				p.Nav = append(p.Nav, navLink{other, relative(p.Path, pathOf(other, lang)), other == name})
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}()
+
+// pathOf is a page's file: the lesson at the root of its language.
+func pathOf(name string, lang content.Lang) string {
+	folder := ""
+	if lang != content.French {
+		folder = string(lang)
+	}
+	if name != lesson.Lesson {
+		folder = path.Join(folder, name)
+	}
+	return path.Join(folder, "index.html")
+}
+
+// relative leads from a file to another. Links name index.html so that they
+// also work from a folder opened in the browser; the root is a folder.
+func relative(from, to string) string {
+	up := strings.Repeat("../", strings.Count(from, "/"))
+	if to == "" && up == "" {
+		return "./"
+	}
+	return up + to
 }
 
 // Options of a build.
@@ -68,7 +115,7 @@ func Build(dir string, options Options) error {
 	if err != nil {
 		return err
 	}
-	if b.pictures, err = draw(b.scene); err != nil {
+	if b.pictures, err = draw(b.start); err != nil {
 		return err
 	}
 	if err := b.pages(); err != nil {
@@ -82,13 +129,13 @@ type builder struct {
 	// root is the module's source, dir the site's folder.
 	root, dir string
 	assets    *build.Site
-	// scene is the lesson's default state; own are its cases by batch size.
-	scene view.Scene
-	own   map[int64]view.Scene
-	// curve is that state's memory by batch size.
+	// start is what each page starts with, by its name; own are the cases of its text by theirs.
+	start map[string]start
+	own   map[string]view.Scene
+	// curve is the lesson's memory by batch size.
 	curve *figure.Curve
-	// pictures are the charts as they stand before any script, by language and name.
-	pictures map[content.Lang]map[string]string
+	// pictures are the charts as they stand before any script, by page and language, then by their name.
+	pictures map[pictureOf]map[string]string
 	// style is the name of the style sheet.
 	style string
 }
@@ -98,25 +145,48 @@ func newBuilder(dir string, assets *build.Site) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	scene, err := view.Compute(view.Default())
-	if err != nil {
-		return nil, fmt.Errorf("the lesson's own case: %w", err)
+	b := &builder{root: root, dir: dir, assets: assets, start: map[string]start{}, own: map[string]view.Scene{}}
+	for _, name := range lesson.Pages {
+		if b.start[name], err = starting(name); err != nil {
+			return nil, fmt.Errorf("the start of the page %s: %w", name, err)
+		}
 	}
-	curve, err := figure.Trace(scene.State.Request(content.French), *scene.Now.MaxBatch)
-	if err != nil {
-		return nil, err
+	lessons := b.start[lesson.Lesson].scene
+	b.curve, err = figure.Trace(lessons.State.Request(content.French), *lessons.Now.MaxBatch)
+	return b, err
+}
+
+// start is what a page starts with.
+type start struct {
+	scene  view.Scene
+	advice []calc.Advice
+}
+
+func starting(name string) (s start, err error) {
+	state := view.Start(name)
+	if s.scene, err = view.Compute(state); err != nil {
+		return s, err
 	}
-	return &builder{root: root, dir: dir, assets: assets, scene: scene, own: map[int64]view.Scene{}, curve: curve}, nil
+	if name == lesson.OOM {
+		s.advice, err = view.AllAdvice(state)
+	}
+	return s, err
+}
+
+// pictureOf names the page and the language that a picture is drawn for.
+type pictureOf struct {
+	page string
+	lang content.Lang
 }
 
 // Widths in pixels of the charts' pictures, for a wide and for a narrow text column.
 const wideChart, narrowChart = 660, 340
 
-// draw draws the charts of the default state, in both languages and two widths.
-func draw(scene view.Scene) (map[content.Lang]map[string]string, error) {
+// draw draws the charts of the lesson's start, in both languages and two widths.
+func draw(starts map[string]start) (map[pictureOf]map[string]string, error) {
 	var drawings []build.Drawing
 	for _, lang := range content.Langs {
-		options, err := chart.Where(view.NewFigures(scene, lang))
+		options, err := chart.Where(view.NewFigures(starts[lesson.Lesson].scene, lang))
 		if err != nil {
 			return nil, err
 		}
@@ -129,13 +199,13 @@ func draw(scene view.Scene) (map[content.Lang]map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	pictures := map[content.Lang]map[string]string{}
+	pictures := map[pictureOf]map[string]string{}
 	for i, d := range drawings {
-		lang, size := content.Lang(d.Name[:2]), d.Name[3:]
-		if pictures[lang] == nil {
-			pictures[lang] = map[string]string{}
+		of, size := pictureOf{lesson.Lesson, content.Lang(d.Name[:2])}, d.Name[3:]
+		if pictures[of] == nil {
+			pictures[of] = map[string]string{}
 		}
-		pictures[lang][island.Where] += `<div class="` + size + `">` + drawn[i] + `</div>`
+		pictures[of][island.Where] += `<div class="` + size + `">` + drawn[i] + `</div>`
 	}
 	return pictures, nil
 }
@@ -185,25 +255,26 @@ func (b *builder) renderAll() ([][]byte, error) {
 
 var shareAttribute = regexp.MustCompile(`data-share="([^"]*)"`)
 
-// stylesheet is style.css with the lengths of the bars of the pages. They are
-// rules and not style attributes, so that a strict content security policy holds.
-func (b *builder) stylesheet(pages [][]byte) ([]byte, error) {
-	figures := view.NewFigures(b.scene, content.French)
-	lengths := map[string]float64{}
-	for _, page := range pages {
-		for _, m := range shareAttribute.FindAllSubmatch(page, -1) {
+// stylesheet is style.css with the lengths of the bars of the pages, each
+// under its page's name. They are rules and not style attributes, so that a
+// strict content security policy holds.
+func (b *builder) stylesheet(rendered [][]byte) ([]byte, error) {
+	rules := map[string]float64{}
+	for i, p := range pages {
+		figures := view.NewFigures(b.start[p.Name].scene, p.Lang)
+		for _, m := range shareAttribute.FindAllSubmatch(rendered[i], -1) {
 			ref := html.UnescapeString(string(m[1]))
 			length, ok := figures.Share(ref)
 			if !ok {
 				return nil, fmt.Errorf("unknown share %q", ref)
 			}
-			lengths[ref] = length
+			rules[fmt.Sprintf("[data-page=%q] [data-share=%q]", p.Name, ref)] = length
 		}
 	}
 	sheet := bytes.NewBuffer(slices.Concat(style, figure.Style))
 	fmt.Fprintf(sheet, ".chart,.chart svg{height:%dpx}\n", chart.WhereHeight)
-	for _, ref := range slices.Sorted(maps.Keys(lengths)) {
-		fmt.Fprintf(sheet, "[data-share=%q]{--share:%.4f}\n", ref, lengths[ref])
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		fmt.Fprintf(sheet, "%s{--share:%.4f}\n", rule, rules[rule])
 	}
 	return sheet.Bytes(), nil
 }
@@ -224,14 +295,14 @@ type pageSection struct {
 }
 
 func (b *builder) render(p page) ([]byte, error) {
-	doc, err := lesson.Parse(lesson.Source(p.Lang))
+	doc, err := lesson.Parse(lesson.Source(p.Name, p.Lang))
 	if err != nil {
 		return nil, err
 	}
-	figures := view.NewFigures(b.scene, p.Lang)
-	text := newProse(figures, func(batch int64) (view.Figures, error) {
-		scene, err := b.ownCase(batch)
-		return view.NewFigures(scene, p.Lang), err
+	figures := view.NewFigures(b.start[p.Name].scene, p.Lang)
+	text := newProse(figures, func(name string) (view.Figures, bool, error) {
+		scene, ok, err := b.ownCase(name)
+		return view.NewFigures(scene, p.Lang), ok, err
 	})
 	data := pageData{page: p, Assets: b.assets, Style: b.style, Title: doc.Title, Description: doc.Description}
 	if data.Opening, err = text.blocks(doc.Opening); err != nil {
@@ -245,26 +316,14 @@ func (b *builder) render(p page) ([]byte, error) {
 		data.Sections = append(data.Sections, pageSection{s, blocks})
 	}
 	var out bytes.Buffer
-	if err := b.templates(figures).ExecuteTemplate(&out, "page.html", data); err != nil {
+	if err := b.templates(p, figures).ExecuteTemplate(&out, "page.html", data); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
 }
 
-// ownCase is the lesson's own case at a batch size.
-func (b *builder) ownCase(batch int64) (view.Scene, error) {
-	if scene, ok := b.own[batch]; ok {
-		return scene, nil
-	}
-	scene, err := view.Compute(view.Default().With(view.ScrubBatch, batch))
-	if err == nil {
-		b.own[batch] = scene
-	}
-	return scene, err
-}
-
 // templates are the page's templates, speaking the figures' language.
-func (b *builder) templates(f view.Figures) *template.Template {
+func (b *builder) templates(p page, f view.Figures) *template.Template {
 	t := template.New("")
 	t.Funcs(template.FuncMap{
 		"t":           func(key string) string { return view.Text(f.Lang(), key, nil) },
@@ -283,18 +342,20 @@ func (b *builder) templates(f view.Figures) *template.Template {
 			return template.HTML(figure.HTML(name, subject, string(caption)))
 		},
 		"island": func(name string) template.HTML {
-			return template.HTML(island.HTML(name, island.View{Figures: f}, b.pictures[f.Lang()]))
+			v := island.Start(f, p.Name)
+			v.Advice = b.start[p.Name].advice
+			return template.HTML(island.HTML(name, v, b.pictures[pictureOf{p.Name, f.Lang()}]))
 		},
 	})
 	return template.Must(t.ParseFS(templateFiles, "templates/*.html"))
 }
 
 // lessonParts are the parts that the lesson's network can have at its peak,
-// lessonLines those of the budgets of the lesson's cards.
+// lessonLines those of the budgets of all cards.
 var (
 	lessonParts = []string{calc.PartWeights, calc.PartGradients, calc.PartOptimizer, calc.PartBatch, calc.PartActivations, calc.PartOutputs,
 		calc.PartTemporaries, calc.PartOptimizerTemporaries, calc.PartWorkspace, calc.PartRounding, calc.PartFragmentation, calc.PartContext}
-	lessonLines = []string{gpu.LineBox, gpu.LineECC, gpu.LineDriver, gpu.LineContext}
+	lessonLines = []string{gpu.LineBox, gpu.LineGiven, gpu.LineECC, gpu.LineDriver, gpu.LineSystem, gpu.LineContext, gpu.LineDesktop}
 )
 
 // hashed names a file by its content, so that no cache ever holds an old one for a new page.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -194,12 +195,12 @@ func TestNothingInline(t *testing.T) {
 // What the wasm will write into the page is what the page already says.
 func TestFiguresAreTheViews(t *testing.T) {
 	dir := written(t)
-	scene, err := view.Compute(view.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
 	sheet := ""
 	for _, p := range pages {
+		scene, err := view.Compute(view.Start(p.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
 		figures := view.NewFigures(scene, p.Lang)
 		shown := 0
 		for n := range parsed(t, dir, p.Path).Descendants() {
@@ -220,11 +221,11 @@ func TestFiguresAreTheViews(t *testing.T) {
 			if href, ok := attribute(n, "href"); ok && strings.HasSuffix(href, ".css") {
 				sheet = read(t, dir, path.Base(href))
 			}
-			if ref, ok := attribute(n, "data-share"); ok && !strings.Contains(read(t, dir, styleName(t, dir)), `[data-share="`+ref+`"]{--share:`) {
+			if ref, ok := attribute(n, "data-share"); ok && !strings.Contains(read(t, dir, styleName(t, dir)), `[data-page="`+p.Name+`"] [data-share="`+ref+`"]{--share:`) {
 				t.Errorf("%s: no length for %s", p.Path, ref)
 			}
 		}
-		if shown < 50 {
+		if least := map[string]int{lesson.Lesson: 50, lesson.OOM: 10}[p.Name]; shown < least {
 			t.Errorf("%s: only %d figures", p.Path, shown)
 		}
 	}
@@ -281,10 +282,10 @@ func TestPagesAreWellFormed(t *testing.T) {
 				t.Errorf("%s: <%s> says %q", p.Path, n.Data, n.FirstChild.Data)
 			}
 		}
-		if counts["h1"] != 1 || counts["main"] != 1 || counts["h2"] != 10 {
+		if sections := map[string]int{lesson.Lesson: 10, lesson.OOM: 4}[p.Name]; counts["h1"] != 1 || counts["main"] != 1 || counts["h2"] != sections {
 			t.Errorf("%s: %d h1, %d main, %d h2", p.Path, counts["h1"], counts["main"], counts["h2"])
 		}
-		for _, name := range []string{"tank", "toolbar", "settings", "where"} {
+		for _, name := range map[string][]string{lesson.Lesson: {"tank", "toolbar", "settings", "where"}, lesson.OOM: {"tank", "toolbar", "settings", "oom", "card", "advice"}}[p.Name] {
 			if !islands[name] {
 				t.Errorf("%s: no island %s", p.Path, name)
 			}
@@ -344,13 +345,19 @@ func TestDirectives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed := func(batch int64) (view.Figures, error) {
+	fixed := func(name string) (view.Figures, bool, error) {
+		batch, err := strconv.ParseInt(name, 10, 64)
+		if err != nil {
+			return view.Figures{}, false, nil
+		}
 		scene, err := view.Compute(view.Default().With(view.ScrubBatch, batch))
-		return view.NewFigures(scene, content.English), err
+		return view.NewFigures(scene, content.English), true, err
 	}
 	for _, c := range []struct{ source, want string }{
 		{"a {params} b", `a <span class="num w" data-v="params">538,981</span> b`},
 		{"{256:rule.batch:exact}", "<span class=\"num b\">50,331,648\u00a0bytes</span>"},
+		{"{=4*1024*1024}", "<span class=\"num\">4.19\u00a0MB</span>"},
+		{"{params:exact}", `<span class="num w" data-v="params:exact">538,981</span>`},
 		{"{~batch}", "<span class=\"scrub b\" data-scrub=\"batch\">32\u00a0images</span>"},
 		{"{activations|the <maps>}", `<span class="kind a" data-kind="activations">the &lt;maps&gt;</span>`},
 		{"{dotted|so}", `<span class="scrub sample">so</span>`},
@@ -363,7 +370,7 @@ func TestDirectives(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", c.source, got, err, c.want)
 		}
 	}
-	for _, bad := range []string{"{nothing}", "{~nothing}", "{32:nothing}", "{99999999999999999999:params}"} {
+	for _, bad := range []string{"{nothing}", "{~nothing}", "{32:nothing}", "{99999999999999999999:params}", "{=2*x}", "{nobody:params}"} {
 		p := newProse(view.NewFigures(scene, content.English), fixed)
 		if got, err := p.line(bad); err == nil {
 			t.Errorf("%s is accepted: %s", bad, got)
@@ -598,7 +605,7 @@ func TestOpeningMessageIsTrue(t *testing.T) {
 	}
 	unused := f.Reserved - f.Allocated
 	for _, lang := range content.Langs {
-		doc, err := lesson.Parse(lesson.Source(lang))
+		doc, err := lesson.Parse(lesson.Source(lesson.Lesson, lang))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -618,6 +625,9 @@ func TestOpeningMessageIsTrue(t *testing.T) {
 			if !strings.Contains(message, "["+want+"]") {
 				t.Errorf("%s: the message does not say %q", lang, want)
 			}
+		}
+		if got := strings.NewReplacer("[1 ", "", "[2 ", "", "[3 ", "", "[4 ", "", "[5 ", "", "[6 ", "", "]", "").Replace(message); got != view.ExampleMessage {
+			t.Errorf("%s: the OOM page explains another message than %q", lang, got)
 		}
 		decimal := func(s string) string {
 			s = strings.NewReplacer(" ", "\u00a0").Replace(s)
