@@ -187,12 +187,17 @@ func Read(data []byte, tokens int64) (m *read.Model, err error) {
 		r.Warn("input-assumed", "input", "tokens", r.Inputs[0].Shape[0])
 	}
 	if a.experts != nil {
-		return r, manyExperts(r, a.experts)
+		err = manyExperts(r, a.experts)
+	} else if err = r.Measure(); err == nil {
+		r.Tree = read.Modules(r)
 	}
-	if err := r.Measure(); err != nil {
+	var e *fault.Error
+	if errors.As(err, &e) && e.At == "" { // a size that no tensor can have, found before the module had a path
+		e.At = Field
+	}
+	if err != nil {
 		return nil, err
 	}
-	r.Tree = read.Modules(r)
 	return r, nil
 }
 

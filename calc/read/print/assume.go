@@ -1,6 +1,8 @@
 package print
 
 import (
+	"strings"
+
 	"vrametre/calc/fault"
 	"vrametre/calc/nn"
 	"vrametre/calc/torch"
@@ -125,10 +127,16 @@ func wants(m *module) want {
 	if kind == "MultiheadAttention" {
 		return want{dim: -1, n: m.kid("out_proj").size("in_features")}
 	}
+	shaped := false // what stands first changes the shape: a linear layer behind it demands nothing of the input
 	for _, k := range m.kids {
 		if w := wants(k); w != (want{}) {
+			if shaped && w.dim == -1 {
+				return want{}
+			}
 			return w
 		}
+		kind := alias(k.kind())
+		shaped = shaped || strings.Contains(kind, "Pool") || kind == "Flatten" || kind == "Permute" || kind == "Unflatten"
 	}
 	return want{}
 }

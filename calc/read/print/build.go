@@ -24,6 +24,7 @@ func Read(text string, shape []int64) (m *read.Model, err error) {
 	r := &reader{m: &read.Model{Kind: "print", Loss: "cross_entropy", Warnings: warn}, shape: shape,
 		specs: map[*module]nn.Spec{}, node: map[*module]*read.Node{}, once: map[string]bool{}, widths: map[*module]int64{}, last: map[*module]bool{}, dropout: map[*module]float64{}}
 	root := r.choose(roots)
+	r.root = root.module
 	r.modules, r.budget = builtSize(root.module), 100_000
 	r.tree(root.module, root.orphan)
 	return r.m, nil
@@ -65,6 +66,7 @@ func builtSize(m *module) int {
 // reader turns a printed tree into a network.
 type reader struct {
 	m     *read.Model
+	root  *module
 	shape []int64
 	specs map[*module]nn.Spec
 	node  map[*module]*read.Node

@@ -69,6 +69,29 @@ func init() {
 			return c.g.Add(y, c.run(y, "ln_2", "mlp"))
 		}
 	}}, "EncoderBlock")
+	class(variant{need: []string{"conv_proj", "encoder", "heads"}, forward: func(c *call) forward {
+		g := c.g
+		width := c.m.kid("conv_proj").size("out_channels")
+		token := c.b.Param(c.l, 1, 1, max(width, 0))
+		return func(x ...torch.Tensor) torch.Tensor {
+			y := g.Permute(g.Flatten(c.kid("conv_proj").Call(x[0]), 2, -1), 0, 2, 1)
+			y = g.Cat(1, g.Expand(token, g.Dim(y, 0), -1, -1), y)
+			return c.kid("heads").Call(g.Select(c.kid("encoder").Call(y), 1))
+		}
+	}}, "VisionTransformer")
+	class(variant{need: []string{"layers", "ln"}, forward: func(c *call) forward {
+		pos := torch.None
+		if n, width := c.r.patches(); n > 0 {
+			pos = c.b.Param(c.l, 1, n+1, width)
+		}
+		return func(x ...torch.Tensor) torch.Tensor {
+			y := x[0]
+			if pos != torch.None {
+				y = c.g.Add(y, pos)
+			}
+			return c.run(y, "dropout", "layers", "ln")
+		}
+	}}, "Encoder")
 	class(variant{need: []string{"conv_dw", "norm", "mlp"}, forward: func(c *call) forward {
 		width := c.m.kid("conv_dw").size("out_channels")
 		gamma := torch.None
@@ -121,6 +144,21 @@ func inverted(names ...string) func(c *call) forward {
 			return c.g.Add(c.run(y, "drop_path"), x[0])
 		}
 	}
+}
+
+// patches are how many torchvision's ViT cuts an image into, and the width of each: the image is the given one or
+// 224 x 224, which is not printed.
+func (r *reader) patches() (n, width int64) {
+	proj := r.root.kid("conv_proj")
+	patch := ints(proj.args()["kernel_size"])
+	if width = proj.size("out_channels"); width < 1 || len(patch) != 2 || patch[0] < 1 || patch[1] < 1 {
+		return 0, 0
+	}
+	h, w := int64(224), int64(224)
+	if s := r.shape; len(s) == 3 {
+		h, w = s[1], s[2]
+	}
+	return (h / patch[0]) * (w / patch[1]), width
 }
 
 // visionTransformer is timm's: a class token and positions that are not printed.
@@ -282,6 +320,7 @@ func tutorials() {
 				a, b := c.g.Shape(y), c.g.Shape(x[1])
 				if len(a) == 4 && len(b) == 4 { // F.pad to the skipped map's size
 					y = c.g.Resize("pad", y, []int64{a[0], a[1], b[2], b[3]}, false)
+					c.g.Keep(y)
 				}
 				y = c.g.Cat(1, x[1], y)
 			}
