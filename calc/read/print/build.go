@@ -88,11 +88,8 @@ func (r *reader) tree(root *module, orphan bool) {
 		r.m.Warn("print-start-missing", at(root.line))
 	}
 	r.infer(root)
-	if h := r.huggingFace(root); h != nil {
-		if h.complete {
-			cut = nil
-		}
-		r.finish(h.build, cut)
+	if build := r.huggingFace(root); build != nil {
+		r.finish(build, nil)
 		return
 	}
 	if p := r.preset(root); p != nil {

@@ -10,13 +10,6 @@ import (
 	"vrametre/calc/torch"
 )
 
-// hugging is a Hugging Face model recognised in the print.
-type hugging struct {
-	build func(*nn.Builder) *models.Net
-	// complete: what the text leaves out follows from what it shows.
-	complete bool
-}
-
 // families gives model_type by the prefix of the classes; the longest prefix wins.
 var families = map[string]string{
 	"Llama": "llama", "Mistral": "mistral", "Mixtral": "mixtral", "Qwen2": "qwen2", "Qwen2Moe": "qwen2_moe", "Qwen3": "qwen3", "Qwen3Moe": "qwen3_moe",
@@ -100,7 +93,8 @@ func peft(m *module) (inner *module, path string, wrapped bool) {
 }
 
 // huggingFace recognises a model of transformers: its sizes are read off the print, its forward is that of the family.
-func (r *reader) huggingFace(root *module) *hugging {
+// What the text leaves out behind the first layer follows from what it shows. nil where it is none.
+func (r *reader) huggingFace(root *module) func(*nn.Builder) *models.Net {
 	m, path, wrapped := peft(root)
 	kind, prefix, suffix := family(m.kind())
 	if kind == "" {
@@ -188,7 +182,7 @@ func (r *reader) huggingFace(root *module) *hugging {
 	if sizes["tie_word_embeddings"] == true && kind != "gpt2" {
 		r.m.Warn("assumed-tied", at(m.line), "class", m.class)
 	}
-	return &hugging{build: build, complete: true}
+	return build
 }
 
 var quantisedClass = map[string]bool{"Linear4bit": true, "Linear8bitLt": true, "Linear8bit": true, "LinearNF4": true, "LinearFP4": true}

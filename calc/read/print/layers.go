@@ -56,13 +56,6 @@ func (c *call) run(y torch.Tensor, names ...string) torch.Tensor {
 	return y
 }
 
-func through(y torch.Tensor, layers []*nn.Layer) torch.Tensor {
-	for _, l := range layers {
-		y = l.Call(y)
-	}
-	return y
-}
-
 // args are the arguments of a printed layer; none of a missing one.
 func (m *module) args() map[string]any {
 	if m == nil {
