@@ -171,8 +171,8 @@ func moduleIsSmall(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := joinData(plain); err != nil {
-			t.Error(err)
+		if again, err := pack(plain); err != nil || !bytes.Equal(again, plain) {
+			t.Errorf("the module is not packed: %v", err)
 		}
 		return
 	}

@@ -31,7 +31,7 @@ func compileWasm(root string, names bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return joinData(module)
+	return pack(module)
 }
 
 var wasmEnv = []string{"GOOS=js", "GOARCH=wasm", "GOFLAGS=-mod=mod", "GOWORK=off"}

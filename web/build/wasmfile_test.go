@@ -82,58 +82,64 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// memory is what a machine holds once the module is loaded.
-func memory(segments []segment) []byte {
-	m := make([]byte, 1000)
-	for _, s := range segments {
-		copy(m[s.offset:], s.data)
-	}
-	return m
-}
-
-func TestJoinDataKeepsTheMemory(t *testing.T) {
-	for name, segments := range map[string][]segment{
-		"none":         {},
-		"one":          {{3, []byte("abc")}},
-		"near":         {{3, []byte("abc")}, {20, []byte("def")}},
-		"far":          {{3, []byte("abc")}, {3 + 3 + joinGap + 1, []byte("def")}},
-		"not in order": {{200, []byte("xyz")}, {3, []byte("abc")}, {190, []byte("uvw")}},
-		"touching":     {{64, []byte("abc")}, {67, []byte("def")}},
-		"last over":    {{100, []byte("aaaa")}, {102, []byte("bb")}},
+func TestPackKeepsTheMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		segments []segment
+		want     int
+	}{
+		"none":         {nil, 0},
+		"one":          {[]segment{{3, []byte("abc")}}, 1},
+		"near":         {[]segment{{3, []byte("abc")}, {20, []byte("def")}}, 1},
+		"at the gap":   {[]segment{{3, []byte("abc")}, {6 + joinGap, []byte("def")}}, 1},
+		"far":          {[]segment{{3, []byte("abc")}, {7 + joinGap, []byte("def")}}, 2},
+		"not in order": {[]segment{{200, []byte("xyz")}, {3, []byte("abc")}, {190, []byte("uvw")}}, 2},
+		"touching":     {[]segment{{64, []byte("abc")}, {67, []byte("def")}}, 1},
+		"last over":    {[]segment{{100, []byte("aaaa")}, {102, []byte("bb")}}, 1},
+		"zeros inside": {[]segment{{8, append(append([]byte("a"), make([]byte, 100)...), 'b')}}, 2},
 	} {
-		joined, err := joinData(sample(segments...))
+		packed, err := pack(sample(c.segments...))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		r := &wasmReader{rest: joined[len(wasmHead):]}
-		for {
-			id, err := r.bytes(1)
-			if err != nil {
-				t.Fatalf("%s: no data", name)
-			}
-			content, err := r.block()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if id[0] != sectionData {
-				continue
-			}
-			got, err := dataSegments(&wasmReader{rest: content})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(memory(got), memory(segments)) {
-				t.Errorf("%s: another memory", name)
-			}
-			if name == "near" && len(got) != 1 || name == "far" && len(got) != 2 {
-				t.Errorf("%s: %d segments", name, len(got))
-			}
-			break
+		got := segmentsOf(t, packed)
+		if !bytes.Equal(memoryOf(got), memoryOf(c.segments)) {
+			t.Errorf("%s: another memory", name)
+		}
+		if len(got) != c.want {
+			t.Errorf("%s: %d segments, want %d", name, len(got), c.want)
 		}
 		// The rest of the module stays.
-		if _, err := Costs(joined, []string{"net/url"}, identity); err != nil {
+		if _, err := Costs(packed, []string{"net/url"}, identity); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, bad := range map[string]segment{"before memory": {-1, []byte("a")}, "far away": {1 << 40, []byte("a")}} {
+		if _, err := pack(sample(bad)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// segmentsOf reads the data of a module.
+func segmentsOf(t *testing.T, module []byte) []segment {
+	t.Helper()
+	r := &wasmReader{rest: module[len(wasmHead):]}
+	for {
+		id, err := r.bytes(1)
+		if err != nil {
+			t.Fatal("no data in the module")
+		}
+		content, err := r.block()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id[0] == sectionData {
+			segments, err := dataSegments(&wasmReader{rest: content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return segments
 		}
 	}
 }

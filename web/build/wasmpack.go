@@ -1,18 +1,18 @@
 package build
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
 	"slices"
 )
 
 // Go's linker cuts a module's data wherever eight zeros follow each other,
-// which makes some ninety thousand segments whose heads compress badly. Memory
-// starts as zeros anyway: joining segments again makes the module longer, and a
-// tenth smaller once compressed.
+// which makes a hundred thousand segments whose heads compress badly. Memory
+// starts as zeros anyway: longer pieces make the module longer, and a tenth
+// smaller once compressed. The tables of line numbers, of use to stack traces
+// alone, are as many bytes again.
 
-// joinGap is the longest run of zeros that is written to join two segments.
+// joinGap is the longest run of zeros that a segment may hold.
 const joinGap = 64
 
 // segment is a piece of memory that the module fills when it is loaded.
@@ -21,8 +21,9 @@ type segment struct {
 	data   []byte
 }
 
-// joinData joins the data segments of a module made by Go.
-func joinData(module []byte) ([]byte, error) {
+// pack rewrites the data of a module made by Go into few segments without line
+// numbers.
+func pack(module []byte) ([]byte, error) {
 	r := &wasmReader{rest: module}
 	out, err := r.bytes(8)
 	if err != nil {
@@ -43,7 +44,9 @@ func joinData(module []byte) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			content = encodeSegments(join(segments))
+			memory := memoryOf(segments)
+			dropLines(memory)
+			content = encodeSegments(cutSegments(memory))
 		}
 		out = append(out, id[0])
 		out = binary.AppendUvarint(out, uint64(len(content)))
@@ -58,12 +61,15 @@ const (
 	opEnd      = 0x0b
 )
 
+// mostMemory bounds the data of a module: more would be a misread offset.
+const mostMemory = 1 << 28
+
 func dataSegments(r *wasmReader) ([]segment, error) {
 	n, err := r.uint()
 	if err != nil {
 		return nil, err
 	}
-	segments := make([]segment, 0, n)
+	var segments []segment
 	for range n {
 		head, err := r.bytes(2)
 		if err != nil {
@@ -83,26 +89,47 @@ func dataSegments(r *wasmReader) ([]segment, error) {
 		if err != nil {
 			return nil, err
 		}
+		if offset < 0 || offset+int64(len(data)) > mostMemory {
+			return nil, errors.New("wasm: a data segment lies outside a page's memory")
+		}
 		segments = append(segments, segment{offset, data})
 	}
 	return segments, nil
 }
 
-func join(segments []segment) []segment {
-	segments = slices.Clone(segments)
-	slices.SortFunc(segments, func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
-	var joined []segment
+// memoryOf is the memory that segments fill, from address 0.
+func memoryOf(segments []segment) []byte {
+	var end int64
 	for _, s := range segments {
-		if n := len(joined); n > 0 {
-			last := &joined[n-1]
-			if gap := s.offset - last.offset - int64(len(last.data)); gap >= 0 && gap <= joinGap {
-				last.data = append(append(last.data, make([]byte, gap)...), s.data...)
-				continue
+		end = max(end, s.offset+int64(len(s.data)))
+	}
+	memory := make([]byte, end)
+	for _, s := range segments {
+		copy(memory[s.offset:], s.data)
+	}
+	return memory
+}
+
+// cutSegments leaves out long runs of zeros.
+func cutSegments(memory []byte) []segment {
+	var segments []segment
+	for at := 0; at < len(memory); {
+		if memory[at] == 0 {
+			at++
+			continue
+		}
+		end, zeros := at, 0
+		for end+zeros < len(memory) && zeros <= joinGap {
+			if memory[end+zeros] == 0 {
+				zeros++
+			} else {
+				end, zeros = end+zeros+1, 0
 			}
 		}
-		joined = append(joined, segment{s.offset, slices.Clone(s.data)})
+		segments = append(segments, segment{int64(at), memory[at:end]})
+		at = end
 	}
-	return joined
+	return segments
 }
 
 func encodeSegments(segments []segment) []byte {
