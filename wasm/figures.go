@@ -20,6 +20,8 @@ type figures struct {
 	page *ui.Page
 	all  []*shownFigure
 
+	quizzes []*quiz
+
 	subject figure.Subject
 	// paused says that the subject is whole: the reader is not moving anything.
 	paused bool
@@ -51,12 +53,15 @@ const slice = 6 * time.Millisecond
 
 func newFigures(d *document, page *ui.Page) *figures {
 	f := &figures{d: d, page: page}
-	f.subject.Cursor = figure.AtPeak
+	f.subject = figure.Of(page.Figures())
+	for _, element := range d.all("[data-puzzle]") {
+		f.bindPuzzle(element)
+	}
 	for _, element := range d.all("[data-figure]") {
 		f.bind(element)
 	}
-	if len(f.all) == 0 {
-		return f
+	for _, element := range d.all("[data-quiz]") {
+		f.bindQuiz(element)
 	}
 	observer := d.window.Get("IntersectionObserver").New(f.handler(func(args []js.Value) {
 		entries := args[0]
@@ -226,9 +231,6 @@ func (f *figures) bindBrowser(browsed, readout js.Value) {
 // show takes a new subject. fresh says that the document already shows it, as
 // it came; key names the settings that a curve depends on.
 func (f *figures) show(s figure.Subject, key string, paused, fresh bool) {
-	if len(f.all) == 0 {
-		return
-	}
 	s.Cursor = f.subject.Cursor
 	if figure.Columns(s.Now) != figure.Columns(f.subject.Now) {
 		s.Cursor = figure.AtPeak
@@ -252,6 +254,11 @@ func (f *figures) show(s figure.Subject, key string, paused, fresh bool) {
 		}
 	}
 	if paused {
+		if !fresh {
+			for _, q := range f.quizzes {
+				q.show(s)
+			}
+		}
 		f.trace()
 	}
 }

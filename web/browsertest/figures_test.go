@@ -235,3 +235,70 @@ func TestTwinsFollow(t *testing.T) {
 	tab.put(slider, "65")
 	tab.until(`document.querySelector("[data-figure=images] table").textContent.includes("65 images")`)
 }
+
+// A question is answered in place, and its answer was not there before.
+func TestQuestions(t *testing.T) {
+	root := serve(t, "")
+	tab := open(t, root, view{})
+	const name = `[data-quiz="predict.activations"]`
+	if html := eval[string](tab, `document.documentElement.outerHTML`); strings.Contains(html, "restent en mémoire jusque-là") {
+		t.Error("the answer stands in the document")
+	}
+	if got := eval[string](tab, `document.querySelector('`+name+` .reveal').textContent`); got != "" {
+		t.Errorf("revealed: %q", got)
+	}
+	if err := cd.Do(tab, cd.Focus(cd.CSS(name+` [data-choice=batch]`)), cd.KeyEvent(kb.Enter)); err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.text(name + " .reveal"); !strings.Contains(got, "Non : les activations gardées.") || !strings.Contains(got, "214 Mo") || !strings.Contains(got, "34 fois moins") {
+		t.Errorf("revealed: %q", got)
+	}
+	if pressed := eval[string](tab, `[...document.querySelectorAll('`+name+` [aria-pressed=true]')].map((b) => b.dataset.choice).join()`); pressed != "batch" {
+		t.Errorf("chosen: %q", pressed)
+	}
+	// The answer follows the reader's numbers.
+	tab.put(slider, "64")
+	tab.until(`document.querySelector('` + name + ` .reveal').textContent.includes("428")`)
+	if got := tab.text(name + " .ask"); !strings.Contains(got, "lot de 64") {
+		t.Errorf("asked: %q", got)
+	}
+	for _, violation := range violations(tab) {
+		t.Errorf("with an answer: %s", violation)
+	}
+	// Nothing is kept: a reload asks again.
+	tab.navigate("about:blank")
+	tab.navigate(root)
+	tab.awake()
+	if kept := eval[string](tab, `document.querySelector('`+name+` .reveal').textContent + localStorage.length + sessionStorage.length + document.cookie`); kept != "00" {
+		t.Errorf("kept: %q", kept)
+	}
+	tab.quiet(root)
+}
+
+func TestPuzzleIsSolved(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	told := func() string { return tab.text("[data-puzzle] .outcome") }
+	eval[any](tab, `document.querySelector("[data-puzzle]").scrollIntoView({block: "center", behavior: "instant"})`)
+	if got := told(); !strings.Contains(got, "Mémoire saturée : il faudrait 13,3 Go") {
+		t.Errorf("at first: %q", got)
+	}
+	choose := func(lever, value string) {
+		eval[any](tab, fmt.Sprintf(`document.querySelector("[data-lever=%s][value='%s']").click()`, lever, value))
+	}
+	choose("optimizer", "sgd")
+	if got := told(); !strings.Contains(got, "Mémoire saturée") {
+		t.Errorf("SGD: %q", got)
+	}
+	choose("optimizer", "adam")
+	for i, c := range [][3]string{{"batch", "64", "128"}, {"precision", "amp-fp16", "fp32"}, {"activations", "recomputed", "kept"}} {
+		choose(c[0], c[1])
+		got := told()
+		if !strings.Contains(got, "Ça tient") || i < 2 && !strings.Contains(got, fmt.Sprintf("%d façon", i+1)) || i == 2 && !strings.Contains(got, "Les 3 façons sont trouvées") {
+			t.Errorf("%s: %q", c[0], got)
+		}
+		choose(c[0], c[2])
+	}
+	for _, violation := range violations(tab) {
+		t.Errorf("solved: %s", violation)
+	}
+}

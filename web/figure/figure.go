@@ -24,8 +24,8 @@ type Subject struct {
 	Request calc.Request
 	// Now answers it, with layers and timeline, and with blocks once the reader pauses.
 	Now calc.Result
-	// Infer answers it for inference, with its timeline.
-	Infer calc.Result
+	// Infer answers it for inference, with its timeline; Times8 for a batch eight times as large.
+	Infer, Times8 calc.Result
 	// Curve is the memory by batch size; nil: not computed yet.
 	Curve *Curve
 	// Cursor is the column of the timeline that the reader looks at; negative: the peak.
@@ -35,7 +35,7 @@ type Subject struct {
 // Of is the subject of the lesson's page.
 func Of(f view.Figures) Subject {
 	scene := f.Scene()
-	return Subject{Lang: f.Lang(), Request: scene.State.Request(f.Lang()), Now: scene.Now, Infer: scene.Infer, Cursor: AtPeak}
+	return Subject{Lang: f.Lang(), Request: scene.State.Request(f.Lang()), Now: scene.Now, Infer: scene.Infer, Times8: scene.Times8, Cursor: AtPeak}
 }
 
 // Names of the figures.

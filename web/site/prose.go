@@ -315,7 +315,7 @@ func (p *prose) blocks(list []lesson.Block) ([]Block, error) {
 			if rendered.Title, err = p.line(title); err == nil {
 				rendered.HTML, err = p.block(answer)
 			}
-		case "island":
+		case "island", "puzzle":
 		default:
 			err = fmt.Errorf("unknown directive ::: %s", b.Directive)
 		}

@@ -334,8 +334,18 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		"parts":       func() []string { return lessonParts },
 		"budgetLines": func() []string { return lessonLines },
 		"assumptions": calc.AssumptionIDs,
-		"paints":      func() template.HTML { return template.HTML(figure.Patterns()) },
-		"drawn":       figure.Known,
+		"quiz": func(kind, section string) template.HTML {
+			if !figure.Asked(kind, section) {
+				return ""
+			}
+			return template.HTML(figure.Question(kind, section, figure.Of(f)))
+		},
+		"puzzle": func() (template.HTML, error) {
+			puzzle, err := figure.Puzzle(figure.Of(f))
+			return template.HTML(puzzle), err
+		},
+		"paints": func() template.HTML { return template.HTML(figure.Patterns()) },
+		"drawn":  figure.Known,
 		"draw": func(name string, caption template.HTML) template.HTML {
 			subject := figure.Of(f)
 			subject.Curve = b.curve
