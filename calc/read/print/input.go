@@ -48,7 +48,8 @@ func (r *reader) input(root *module) {
 		}
 		return shape
 	}
-	if side := sides[root.kind()]; side > 0 && w.rank == 4 && (classOf(root) != nil || r.m.Name != "") {
+	if known := inner(root); sides[known.kind()] > 0 && w.rank == 4 && (classOf(known) != nil || r.m.Name != "") {
+		side := sides[known.kind()]
 		if r.try(set(side)) == nil {
 			r.m.Inputs = []models.Input{{Shape: slices.Clone(shape)}}
 			return
@@ -93,6 +94,26 @@ func (r *reader) input(root *module) {
 	if low != high {
 		r.m.Warn("input-inferred", "input", "low", low, "high", high, "used", side)
 	}
+}
+
+// inner is the model that wrappers hold (DataParallel, a LightningModule): the only module with weights in each.
+func inner(m *module) *module {
+	for classOf(m) == nil && (!sequential(m) || len(m.kids) == 1) {
+		var only *module
+		for _, k := range m.kids {
+			if wants(k) != (want{}) {
+				if only != nil {
+					return m
+				}
+				only = k
+			}
+		}
+		if only == nil || len(only.kids) == 0 {
+			return m
+		}
+		m = only
+	}
+	return m
 }
 
 // usual is the side that people use among those that fit.

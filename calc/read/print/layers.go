@@ -176,6 +176,9 @@ func (r *reader) leaf(m *module) nn.Spec {
 	case (kind == "Sequential" || kind == "ModuleList" || kind == "ModuleDict" || kind == "ParameterList" || kind == "ParameterDict") && m.extra == "":
 		return nn.Seq{}
 	}
+	if aside(kind) {
+		return nn.Identity{}
+	}
 	if _, ok := types[kind]; !ok && resembles(m.extra) != "" {
 		kind = resembles(m.extra)
 		args, _ = arguments(kind, m.extra)
@@ -206,6 +209,16 @@ func (r *reader) leaf(m *module) nn.Spec {
 		panic(err)
 	}
 	return s
+}
+
+// aside says whether a module is kept beside the network and not called in its forward: a loss, a metric, a processor.
+func aside(kind string) bool {
+	for _, s := range []string{"Loss", "Accuracy", "Metric", "MetricCollection", "F1Score", "AUROC", "Precision", "Recall"} {
+		if strings.HasSuffix(kind, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // build adds m's children to l and gives l its forward: that of the class, or one after the other.
@@ -274,6 +287,6 @@ func sequential(m *module) bool {
 var chains = map[string]bool{
 	"SimpleStemIN": true, "BottleneckTransform": true, "AnyStage": true, "_Transition": true, "Transition": true, "MLPBlock": true,
 	"ConvNormActivation": true, "Conv2dNormActivation": true, "Conv3dNormActivation": true, "ConvBNActivation": true, "ConvBNReLU": true,
-	"Conv2dReLU": true, "SegmentationHead": true, "ClassificationHead": true, "FeedForward": true, "DoubleConv": true, "OutConv": true, "Down": true,
+	"DataParallel": true, "DistributedDataParallel": true, "FullyShardedDataParallel": true, "OptimizedModule": true, "Conv2dReLU": true, "SegmentationHead": true, "ClassificationHead": true, "FeedForward": true, "DoubleConv": true, "OutConv": true, "Down": true,
 	"FCNHead": true, "DeepLabHead": true, "ConvBlock": true, "Activation": true,
 }

@@ -186,6 +186,7 @@ func TestInput(t *testing.T) {
 		{"features", "Sequential(\n  (0): Linear(in_features=784, out_features=10, bias=True)\n)", torch.Shape{784}},
 		{"only image", "Sequential(\n  (0): Conv2d(1, 6, kernel_size=(5, 5), stride=(1, 1))\n  (1): Flatten(start_dim=1, end_dim=-1)\n  (2): Linear(in_features=3456, out_features=10, bias=True)\n)", torch.Shape{1, 28, 28}},
 		{"signal", "Sequential(\n  (0): Conv1d(2, 4, kernel_size=(3,), stride=(1,))\n  (1): Flatten(start_dim=1, end_dim=-1)\n  (2): Linear(in_features=400, out_features=10, bias=True)\n)", torch.Shape{2, 102}},
+		{"wrapped", "LitModel(\n  (model): DataParallel(\n    (module): VGG(\n      (features): Conv2d(4, 6, kernel_size=(5, 5), stride=(1, 1))\n      (avgpool): AdaptiveAvgPool2d(output_size=1)\n      (classifier): Linear(in_features=6, out_features=2, bias=True)\n    )\n  )\n  (criterion): CrossEntropyLoss()\n  (acc): MulticlassAccuracy()\n)", torch.Shape{4, 224, 224}},
 		{"any image", "Sequential(\n  (0): Conv2d(1, 6, kernel_size=(5, 5), stride=(1, 1))\n  (1): AdaptiveAvgPool2d(output_size=1)\n)", nil},
 		{"ids", "Sequential(\n  (0): Embedding(10, 3)\n)", nil},
 	} {
