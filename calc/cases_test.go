@@ -42,19 +42,22 @@ func TestCases(t *testing.T) {
 		case strings.HasPrefix(c.File, "config_"):
 			m.HF = text
 		default:
-			continue
+			m.File = &File{Name: c.File, Base64: text}
 		}
 		got, err := Read(m, nil)
 		switch {
 		case err != nil:
 			refused++
 			t.Logf("%s: refused, %v", c.File, err)
-			if !strings.Contains(c.File, "ctranslate2") {
+			if !strings.Contains(c.File, "ctranslate2") && !strings.Contains(c.File, "broken") {
 				t.Errorf("%s: %v", c.File, err)
 			}
 		case got.Missing != nil && strings.Contains(c.File, "truncated"):
 			refused++
 			t.Logf("%s: refused, %v", c.File, got.Missing)
+		case c.Params == 0: // not known
+		case strings.HasSuffix(c.File, "resnet50.onnx") && got.Parameters+53_120 == c.Params:
+			exact++ // the known number counts the running statistics of the normalisations too
 		case got.Parameters != c.Params:
 			t.Errorf("%s: %d parameters, known %d", c.File, got.Parameters, c.Params)
 		default:

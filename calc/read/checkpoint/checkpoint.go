@@ -63,7 +63,7 @@ func (f *File) Warn(code, at string, args ...any) {
 // Add appends a tensor after checking its shape; an impossible one is thrown with the tensor's name.
 func (f *File) Add(t Tensor) {
 	if len(f.Tensors) >= MaxTensors {
-		fault.Throw("file-tensors", short(t.Name), "limit", MaxTensors)
+		fault.Throw("file-tensors", Short(t.Name), "limit", MaxTensors)
 	}
 	Numel(t.Name, t.Shape)
 	f.Tensors = append(f.Tensors, t)
@@ -72,23 +72,23 @@ func (f *File) Add(t Tensor) {
 // Numel is the number of elements of a shape; a negative or impossibly large one is thrown.
 func Numel(name string, shape []int64) int64 {
 	if len(shape) > MaxRank {
-		fault.Throw("tensor-rank", short(name), "rank", len(shape), "limit", MaxRank)
+		fault.Throw("tensor-rank", Short(name), "rank", len(shape), "limit", MaxRank)
 	}
 	n := int64(1)
 	for _, d := range shape {
 		if d < 0 || d > maxDim {
-			fault.Throw("tensor-dim", short(name), "dim", d)
+			fault.Throw("tensor-dim", Short(name), "dim", d)
 		}
 		if d > 0 && n > math.MaxInt64/4/d {
-			fault.Throw("tensor-size", short(name), "shape", torch.Shape(shape).String())
+			fault.Throw("tensor-size", Short(name), "shape", torch.Shape(shape).String())
 		}
 		n *= d
 	}
 	return n
 }
 
-// short is a name fit for an error.
-func short(s string) string {
+// Short is a name fit for an error.
+func Short(s string) string {
 	if len(s) > 120 {
 		s = strings.ToValidUTF8(s[:120], "") + "…"
 	}
@@ -229,7 +229,7 @@ func (f *File) Tree() *read.Node {
 			if n.Args != "" {
 				n.Args += ", "
 			}
-			n.Args += short(last) + " " + torch.Shape(t.Shape).String()
+			n.Args += Short(last) + " " + torch.Shape(t.Shape).String()
 		}
 		if c := classOf(last, t); c != "" && (n.Class == "" || c == "BatchNorm") {
 			n.Class = c

@@ -29,7 +29,7 @@ func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
 		n, role := pack.weights(t)
 		if role != parameter {
 			if t.Bytes > maxTotal>>16 {
-				return nil, fault.New("file-size", short(t.Name), "elements", n)
+				return nil, fault.New("file-size", Short(t.Name), "elements", n)
 			}
 			p.Resident = append(p.Resident, torch.Resident{Slot: slot(t.Bytes), Kind: torch.KindBuffers})
 			continue
@@ -47,7 +47,7 @@ func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
 			q.Shape = []int64{n}
 		}
 		if n > maxTotal/8 {
-			return nil, fault.New("file-size", short(t.Name), "elements", n)
+			return nil, fault.New("file-size", Short(t.Name), "elements", n)
 		}
 		bytes := n * d.Size()
 		if k, known := torch.ParseDType(t.DType); own && (!train || (known && k.Floating())) {
@@ -57,7 +57,7 @@ func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
 			}
 		}
 		if total = add(total, bytes); total > maxTotal {
-			return nil, fault.New("file-size", short(t.Name), "elements", n)
+			return nil, fault.New("file-size", Short(t.Name), "elements", n)
 		}
 		q.Slot = slot(bytes)
 		p.Resident = append(p.Resident, torch.Resident{Slot: q.Slot, Kind: torch.KindWeights})

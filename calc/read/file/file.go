@@ -15,6 +15,7 @@ import (
 	"vrametre/calc/read/checkpoint"
 	"vrametre/calc/read/gguf"
 	"vrametre/calc/read/hf"
+	"vrametre/calc/read/onnx"
 	"vrametre/calc/read/pickle"
 	"vrametre/calc/read/safetensors"
 	"vrametre/calc/torch"
@@ -76,6 +77,8 @@ func Read(name string, r io.ReaderAt, size, tokens int64) (*read.Model, error) {
 		f, err = gguf.Read(r, size)
 	case PyTorch:
 		f, err = pickle.Read(r, size)
+	case ONNX:
+		return onnx.Read(r, size)
 	case Index:
 		data, e := whole(r, size)
 		if e != nil {

@@ -57,7 +57,7 @@ func (r *reader) count() uint64 {
 func (r *reader) text(at string, limit uint64, keep bool) string {
 	n := r.count()
 	if n > limit || n > uint64(r.Left()) {
-		fault.Throw("gguf-text", at, "offset", r.Pos, "length", n)
+		fault.Throw("gguf-text", checkpoint.Short(at), "offset", r.Pos, "length", n)
 	}
 	if !keep || n > maxText {
 		r.Skip(int64(n))
@@ -65,7 +65,7 @@ func (r *reader) text(at string, limit uint64, keep bool) string {
 	}
 	b := r.Next(int(n))
 	if !utf8.Valid(b) {
-		fault.Throw("gguf-text", at, "offset", r.Pos, "length", n)
+		fault.Throw("gguf-text", checkpoint.Short(at), "offset", r.Pos, "length", n)
 	}
 	return string(b)
 }
@@ -81,7 +81,7 @@ const (
 // value reads one value of a key as text; long ones come back empty.
 func (r *reader) value(key string, kind uint32, depth int) string {
 	if int(kind) >= len(sizes) {
-		fault.Throw("gguf-value", key, "offset", r.Pos, "type", kind)
+		fault.Throw("gguf-value", checkpoint.Short(key), "offset", r.Pos, "type", kind)
 	}
 	switch kind {
 	case typeText:
@@ -121,7 +121,7 @@ func (r *reader) value(key string, kind uint32, depth int) string {
 func (r *reader) array(key string, depth int) string {
 	kind, n := r.u32(), r.count()
 	if depth >= maxDepth || int(kind) >= len(sizes) {
-		fault.Throw("gguf-value", key, "offset", r.Pos, "type", kind)
+		fault.Throw("gguf-value", checkpoint.Short(key), "offset", r.Pos, "type", kind)
 	}
 	smallest := sizes[kind]
 	switch kind {
@@ -133,7 +133,7 @@ func (r *reader) array(key string, depth int) string {
 		smallest = 8
 	}
 	if n > uint64(r.Left()/smallest) {
-		fault.Throw("gguf-text", key, "offset", r.Pos, "length", n)
+		fault.Throw("gguf-text", checkpoint.Short(key), "offset", r.Pos, "length", n)
 	}
 	switch {
 	case kind == typeText:
@@ -215,33 +215,33 @@ func Read(in io.ReaderAt, size int64) (f *checkpoint.File, err error) {
 func (r *reader) tensor(f *checkpoint.File, name string) uint64 {
 	rank := r.u32()
 	if rank > checkpoint.MaxRank {
-		fault.Throw("tensor-rank", name, "rank", rank, "limit", checkpoint.MaxRank)
+		fault.Throw("tensor-rank", checkpoint.Short(name), "rank", rank, "limit", checkpoint.MaxRank)
 	}
 	t := checkpoint.Tensor{Name: name, Shape: make([]int64, rank)}
 	for i := range t.Shape {
 		d := r.count()
 		if d > math.MaxInt64 {
-			fault.Throw("tensor-dim", name, "dim", d)
+			fault.Throw("tensor-dim", checkpoint.Short(name), "dim", d)
 		}
 		t.Shape[len(t.Shape)-1-i] = int64(d)
 	}
 	kind := r.u32()
 	k, ok := types[kind]
 	if !ok {
-		fault.Throw("tensor-dtype", name, "dtype", kind)
+		fault.Throw("tensor-dtype", checkpoint.Short(name), "dtype", kind)
 	}
 	n := checkpoint.Numel(name, t.Shape)
 	if row := rowOf(t.Shape); row%k.block != 0 {
-		fault.Throw("gguf-block", name, "row", row, "block", k.block, "dtype", k.name)
+		fault.Throw("gguf-block", checkpoint.Short(name), "row", row, "block", k.block, "dtype", k.name)
 	}
 	t.DType = k.name
 	if n/k.block > math.MaxInt64/k.bytes {
-		fault.Throw("tensor-dim", name, "dim", n)
+		fault.Throw("tensor-dim", checkpoint.Short(name), "dim", n)
 	}
 	t.Bytes = n / k.block * k.bytes
 	offset := r.u64()
 	if offset > math.MaxInt64 {
-		fault.Throw("gguf-offset", name, "offset", offset)
+		fault.Throw("gguf-offset", checkpoint.Short(name), "offset", offset)
 	}
 	f.Add(t)
 	return offset + uint64(t.Bytes)

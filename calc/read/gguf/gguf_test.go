@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/read/checkpoint"
 	"vrametre/calc/read/gguf"
+	"vrametre/calc/read/readtest"
 )
 
 // writer makes a header.
@@ -155,28 +154,40 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestVocabulary: a long vocabulary is stepped over.
-func TestVocabulary(t *testing.T) {
-	w := header(3, binary.LittleEndian, 1, 1)
-	w.text("tokens")
-	w.put(uint32(9))
-	w.put(uint32(8))
-	w.count(1_000_000)
-	for range 1_000_000 {
-		w.text("abcdef")
+// TestHostile: a long vocabulary is stepped over; as many texts, arrays, keys and tensors as 64 MiB hold are bounded.
+func TestHostile(t *testing.T) {
+	const room = 64 << 20
+	texts := func(n int, each string) []byte {
+		w := header(3, binary.LittleEndian, 1, 1)
+		w.text("tokens")
+		w.put(uint32(9))
+		w.put(uint32(8))
+		w.count(uint64(n))
+		item := append(binary.LittleEndian.AppendUint64(nil, uint64(len(each))), each...)
+		w.Write(bytes.Repeat(item, n))
+		return w.Bytes()
 	}
-	w.tensor("w", 0, 0, 8)
-	data := append(w.Bytes(), make([]byte, 64)...)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := time.Now()
-	if _, err := read(data); err != nil {
-		t.Fatal(err)
+	keys := header(3, binary.LittleEndian, 0, 1<<16)
+	for range 1 << 16 {
+		keys.text(strings.Repeat("k", 1000))
+		keys.put(uint32(8))
+		keys.text("v")
 	}
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 || took > 4*time.Second {
-		t.Errorf("%d bytes allocated, %v", n, took)
+	tensors := header(3, binary.LittleEndian, checkpoint.MaxTensors, 0)
+	for i := range checkpoint.MaxTensors {
+		tensors.tensor(fmt.Sprintf("%0256d", i), 0, math.MaxUint64-uint64(i)>>1, 1, 1, 1, 1, 1, 1, 1, 1)
+	}
+	nested := header(3, binary.LittleEndian, 0, 1)
+	nested.text("k")
+	nested.put(uint32(9))
+	nested.put(uint32(9))
+	nested.count(room / 12)
+	nested.Write(bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, room/12))
+	for name, data := range map[string][]byte{
+		"vocabulary": append(texts(1_000_000, "abcdef"), 1), "empty texts": append(texts(room/8-100, ""), 1), "keys": keys.Bytes()[:keys.Len()-1], "tensors": tensors.Bytes(),
+		"nested": append(nested.Bytes()[:nested.Len()-4], 9),
+	} {
+		readtest.Bound(t, name, func() error { _, err := read(data); return err })
 	}
 }
 

@@ -9,31 +9,11 @@ import (
 	"testing"
 
 	"vrametre/calc/optim"
+	"vrametre/calc/read/readtest"
 	"vrametre/calc/read/trace"
 	"vrametre/calc/torch"
 	"vrametre/calc/walk"
 )
-
-// python is an interpreter with torch and torchvision, or "" where there is none; under CI=true there must be one.
-func python(t *testing.T) string {
-	t.Helper()
-	var tried []string
-	for _, p := range []string{os.Getenv("VRAMETRE_PYTHON"), "/usr/bin/python3", "python3"} {
-		if p == "" {
-			continue
-		}
-		out, err := exec.Command(p, "-c", "import torch, torchvision").CombinedOutput()
-		if err == nil {
-			return p
-		}
-		tried = append(tried, p+": "+strings.TrimSpace(string(out)))
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("no Python with torch and torchvision:\n%s", strings.Join(tried, "\n"))
-	}
-	t.Log("no Python with torch and torchvision here: the exporter is not run")
-	return ""
-}
 
 type truth struct{ Batch, Saved, Forward, Backward int64 }
 
@@ -53,7 +33,7 @@ func step(t *testing.T, tr *trace.Trace, batch int64) (*torch.Program, walk.Peak
 // TestAgainstPyTorch exports each network of testdata/zoo.py and compares the import with what was measured beside
 // it, to the byte, also at a batch size that was not traced.
 func TestAgainstPyTorch(t *testing.T) {
-	py := python(t)
+	py := readtest.Python(t)
 	if py == "" {
 		return
 	}
@@ -98,7 +78,7 @@ func TestAgainstPyTorch(t *testing.T) {
 
 // TestExporterRefuses runs the command on what it must refuse, with a sentence that says why.
 func TestExporterRefuses(t *testing.T) {
-	py := python(t)
+	py := readtest.Python(t)
 	if py == "" {
 		return
 	}

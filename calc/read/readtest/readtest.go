@@ -1,0 +1,104 @@
+// Package readtest is what the tests of the file readers share: bounds on time and memory, and the Python that some of
+// them compare with.
+package readtest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"vrametre/calc/fault"
+)
+
+// The bounds of any reader, for any input up to 64 MiB.
+const (
+	maxBytes = 64 << 20
+	maxTime  = 2 * time.Second
+)
+
+// Bound runs a reader on hostile input: its error must be a *fault.Error, within the bounds. A slow run is tried again, since
+// a busy machine is not the reader's fault, and the short tests do not look at the clock.
+func Bound(t *testing.T, name string, read func() error) {
+	t.Helper()
+	var err error
+	peak, took := measure(func() { err = read() })
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		t.Errorf("%s: %v", name, err)
+	}
+	for range 3 {
+		if took <= maxTime || testing.Short() {
+			break
+		}
+		_, again := measure(func() { err = read() })
+		took = min(took, again)
+	}
+	t.Logf("%-24s %6.1f MiB %v %v", name, float64(peak)/(1<<20), took.Round(time.Millisecond), err)
+	if peak > maxBytes {
+		t.Errorf("%s: %d MiB", name, peak>>20)
+	}
+	if took > maxTime && !testing.Short() {
+		t.Errorf("%s: %v", name, took)
+	}
+}
+
+// measure gives the most heap that f holds beyond what was there before, sampled, and the time it takes.
+func measure(f func()) (peak uint64, took time.Duration) {
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	sample := func() {
+		runtime.ReadMemStats(&now)
+		if now.HeapAlloc > before.HeapAlloc {
+			peak = max(peak, now.HeapAlloc-before.HeapAlloc)
+		}
+	}
+	done := make(chan bool)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Millisecond):
+				sample()
+			}
+		}
+	})
+	start := time.Now()
+	f()
+	took = time.Since(start)
+	close(done)
+	wait.Wait()
+	sample()
+	return peak, took
+}
+
+// Python is an interpreter with torch and torchvision, or "" where there is none; under CI=true there must be one.
+// VRAMETRE_PYTHON names another.
+func Python(t *testing.T) string {
+	t.Helper()
+	var tried []string
+	for _, p := range []string{os.Getenv("VRAMETRE_PYTHON"), "/usr/bin/python3", "python3"} {
+		if p == "" || runtime.GOOS == "js" {
+			continue
+		}
+		out, err := exec.Command(p, "-c", "import torch, torchvision").CombinedOutput()
+		if err == nil {
+			return p
+		}
+		tried = append(tried, p+": "+strings.TrimSpace(string(out)))
+	}
+	if os.Getenv("CI") == "true" && runtime.GOOS != "js" {
+		t.Fatalf("no Python with torch and torchvision:\n%s", strings.Join(tried, "\n"))
+	}
+	t.Log("no Python with torch and torchvision here: nothing is compared with it")
+	return ""
+}
