@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"vrametre/calc/fault"
+	"vrametre/calc/nn"
+	"vrametre/calc/read"
+	"vrametre/calc/torch"
 )
 
 // published are the sizes of public models' config.json and the number of parameters that transformers' num_parameters() gives.
@@ -77,6 +81,33 @@ func TestPublished(t *testing.T) {
 		}
 		if m.Tree.Params != p.params {
 			t.Errorf("%s: the tree has %d parameters", p.name, m.Tree.Params)
+		}
+	}
+}
+
+// TestForwards runs one small network of each family.
+func TestForwards(t *testing.T) {
+	for _, p := range published {
+		var c map[string]any
+		if err := json.Unmarshal([]byte(p.config), &c); err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range map[string]any{"vocab_size": 96, "num_hidden_layers": 2, "n_layer": 2, "n_layers": 2, "num_layers": 2, "num_decoder_layers": 2, "encoder_layers": 2, "decoder_layers": 2,
+			"n_routed_experts": 8, "num_experts": 8, "first_k_dense_replace": 1} {
+			if _, ok := c[k]; ok {
+				c[k] = v
+			}
+		}
+		data, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Read(data, 0)
+		if err == nil {
+			err = forward(m)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", p.name, err)
 		}
 	}
 }
@@ -167,7 +198,32 @@ func FuzzRead(f *testing.F) {
 		if m.Tree == nil || m.Parameters <= 0 || m.Build == nil || len(m.Inputs) == 0 || m.KVElements < 0 {
 			t.Fatalf("%+v", m)
 		}
+		if m.Parameters > 1<<26 {
+			return
+		}
+		var e *fault.Error
+		if err := forward(m); err != nil && !errors.As(err, &e) {
+			t.Fatal(err)
+		}
 	})
+}
+
+// forward runs the network once.
+func forward(m *read.Model) (err error) {
+	defer fault.Catch(&err)
+	g := torch.NewGraph(2, torch.Rules{})
+	net := m.Build(&nn.Builder{G: g, Training: true})
+	var x []torch.Tensor
+	for _, in := range m.Inputs {
+		d, shape := torch.Float32, slices.Clone(in.Shape)
+		if in.Below > 0 {
+			d = torch.Int64
+			shape[0] = min(shape[0], 16)
+		}
+		x = append(x, g.Input(shape, d))
+	}
+	net.Forward(x...)
+	return nil
 }
 
 // slow fails an input that holds a busy machine for longer than any text is worth.
