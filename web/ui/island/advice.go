@@ -13,7 +13,7 @@ func advice(v View) markup.Node {
 	var rows, idle []markup.Node
 	for _, a := range view.AdviceRows(v.Advice, lang) {
 		if a.Idle {
-			idle = append(idle, markup.Elem("li", nil, markup.Elem("b", nil, markup.Text(a.Change)), markup.Text(" "+a.Costs)))
+			idle = append(idle, markup.Elem("li", nil, markup.Elem("b", nil, markup.Text(a.Change+".")), markup.Text(" "+a.Costs)))
 			continue
 		}
 		rows = append(rows, markup.Elem("tr", nil,

@@ -99,7 +99,7 @@ func message(v View) markup.Node {
 		if x.Number > 0 {
 			attrs = markup.A("class", markClass(x.Number), "id", "n"+strconv.Itoa(x.Number))
 		}
-		answers[i] = markup.Elem("li", attrs, markup.Elem("p", nil, markup.Elem("b", nil, markup.Text(x.Label)), markup.Text(" "+x.Why)))
+		answers[i] = markup.Elem("li", attrs, markup.Elem("p", nil, markup.Elem("b", nil, markup.Text(x.Label+".")), markup.Text(" "+x.Why)))
 	}
 	var warnings []markup.Node
 	filled := e
