@@ -118,7 +118,13 @@ func open(t testing.TB, address string, v view) *tab {
 // opened is a blank tab.
 func opened(t testing.TB, v view) *tab {
 	t.Helper()
-	ctx, cancel := cd.NewContext(browser, cd.WithNewBrowserContext())
+	return openedIn(t, browser, v)
+}
+
+// openedIn is a blank tab of a browser.
+func openedIn(t testing.TB, in context.Context, v view) *tab {
+	t.Helper()
+	ctx, cancel := cd.NewContext(in, cd.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	ctx, cancelTime := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(cancelTime)

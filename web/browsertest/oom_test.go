@@ -1,0 +1,275 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	cd "github.com/chromedp/chromedp"
+
+	"vrametre/content"
+	figures "vrametre/web/view"
+)
+
+const oomPage = "oom/"
+
+const pasted = `RuntimeError: CUDA out of memory. Tried to allocate 384.00 MiB (GPU 0; 15.90 GiB total capacity; 14.75 GiB already allocated; 225.81 MiB free; 14.81 GiB reserved in total by PyTorch) <script>self.hacked = true</script>`
+
+// paste gives the page a text, as a reader does.
+func (tab *tab) paste(text string) {
+	tab.t.Helper()
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		tab.t.Fatal(err)
+	}
+	eval[any](tab, `(() => {
+		const area = document.querySelector("[data-field=message]");
+		area.value = `+string(quoted)+`;
+		area.dispatchEvent(new Event("input", {bubbles: true}));
+	})()`)
+}
+
+// A pasted message is shown back as text and explained number by number.
+func TestPasteAMessage(t *testing.T) {
+	root := serve(t, "")
+	tab := open(t, root+oomPage, view{})
+	if got := tab.text(".says"); got != "La carte est pleine de vos propres tenseurs." {
+		t.Errorf("the example says %q", got)
+	}
+	tab.paste(pasted)
+	tab.until(`document.querySelectorAll(".oom .mark").length === 5`)
+	if got := tab.text(".oom .message"); !strings.Contains(got, "<script>self.hacked = true</script>") {
+		t.Errorf("the message is shown as %q", got)
+	}
+	if eval[bool](tab, `"hacked" in self || document.querySelector(".oom .message script") !== null`) {
+		t.Error("the pasted text is more than text")
+	}
+	if got := tab.text(".candidates"); !strings.Contains(got, "32 × 12 × 512 × 512 × 4 o") {
+		t.Errorf("the request is decoded as %q", got)
+	}
+	// A megabyte of log with one message inside.
+	tab.paste(strings.Repeat("2024-01-01 INFO step 123 loss=0.123 memory allocated\n", 20000) + "RuntimeError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 255.98 GiB of which 244.65 GiB is free.\n")
+	tab.until(`document.querySelectorAll(".oom .mark").length === 3`)
+	tab.paste("nothing of interest")
+	tab.until(`document.querySelectorAll(".oom .mark").length === 0`)
+	if got := tab.text(".says"); !strings.HasPrefix(got, "Aucun message") {
+		t.Errorf("no message is %q", got)
+	}
+	eval[any](tab, `document.querySelector("[data-action=example]").click()`)
+	tab.until(`document.querySelectorAll(".oom .mark").length === 6`)
+	got := eval[string](tab, `vrametre.explain(`+"`"+pasted+"`"+`, {language: "en"}).then((e) => e.verdict + e.requested)`)
+	if got != "The card is full of your own tensors. The request is only the last straw. What counts is what was already there.402653184" {
+		t.Errorf("vrametre.explain: %q", got)
+	}
+	tab.quiet(root)
+}
+
+// mock stands in for the browser's answers, which self.answers holds.
+const mock = `
+Object.defineProperty(Navigator.prototype, "gpu", {configurable: true, get: () => self.answers?.api === false ? undefined : {
+	async requestAdapter() {
+		const {adapter, refused} = self.answers ?? {};
+		if (refused) throw new Error("refused");
+		if (!adapter) return null;
+		return {limits: adapter.limits ?? {}, info: {
+			vendor: adapter.vendor, architecture: adapter.architecture, device: adapter.device ?? "", description: adapter.description ?? "",
+			isFallbackAdapter: adapter.fallback ?? false,
+			...(adapter.heap_bytes ? {memoryHeaps: [{size: adapter.heap_bytes, properties: 1}, {size: 2 ** 36, properties: 2}]} : {}),
+		}};
+	},
+}});
+Object.defineProperty(Navigator.prototype, "deviceMemory", {configurable: true, get: () => self.answers?.memory_gib});
+Object.defineProperty(self, "isSecureContext", {configurable: true, get: () => self.answers?.secure ?? true});
+HTMLCanvasElement.prototype.getContext = () => self.answers?.webgl ? {
+	getExtension: (name) => name === "WEBGL_debug_renderer_info" ? {UNMASKED_RENDERER_WEBGL: 1} : null,
+	getParameter: () => self.answers.renderer ?? "",
+} : null;`
+
+// Whatever a browser answers, the page says what package view makes of it.
+func TestProbes(t *testing.T) {
+	data, err := os.ReadFile("../view/testdata/probes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name  string
+		Probe json.RawMessage
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	root := serve(t, "")
+	tab := opened(t, view{})
+	before(tab, mock)
+	tab.navigate(root + oomPage)
+	tab.awake()
+	device := figures.Start(figures.PageOOM).Device
+	asked := 0
+	for _, c := range cases {
+		var probe figures.Probe
+		if err := json.Unmarshal(c.Probe, &probe); err != nil {
+			t.Fatal(err)
+		}
+		if probe.Opaque || probe.Lost {
+			continue // not what a browser answers, but what the page has seen
+		}
+		asked++
+		want := probe.Read(device, content.French)
+		eval[any](tab, `self.answers = `+string(c.Probe))
+		eval[any](tab, `document.querySelector("[data-action=probe]").click()`)
+		sentences, _ := json.Marshal(want.Sentences)
+		tab.until(`JSON.stringify([...document.querySelectorAll(".heard li")].map((li) => li.textContent)) === JSON.stringify(` + string(sentences) + `)`)
+		if got := eval[string](tab, `document.querySelector(".asked").dataset.state`); got != want.State {
+			t.Errorf("%s: state %s, want %s", c.Name, got, want.State)
+		}
+		if got := eval[string](tab, `document.querySelector(".asked .question").textContent`); got != want.Question {
+			t.Errorf("%s: asks %q, want %q", c.Name, got, want.Question)
+		}
+		if got := eval[int](tab, `document.querySelectorAll("#card-option option").length - 1`); got != len(want.Options) {
+			t.Errorf("%s: %d options, want %d", c.Name, got, len(want.Options))
+		}
+		if adapter := probe.Adapter; adapter != nil {
+			tab.until(fmt.Sprintf(`document.querySelectorAll(".limits tbody tr").length === %d`, len(adapter.Limits)))
+		}
+	}
+	if asked < 25 {
+		t.Errorf("only %d answers", asked)
+	}
+	tab.quiet(root)
+}
+
+// The reader's card goes into the address, and is kept on this device if they say so.
+func TestChooseACard(t *testing.T) {
+	root := serve(t, "")
+	tab := open(t, root+oomPage, view{})
+	tab.put("[data-field=query]", "colab")
+	tab.until(`document.querySelectorAll(".hits button").length === 1`)
+	eval[any](tab, `document.querySelector(".hits button").click()`)
+	tab.until(`location.hash.includes("gpu=colab-free-t4")`)
+	tab.until(`document.querySelector(".chosen").textContent.includes("Colab")`)
+	tab.put("[data-field=context]", "700")
+	tab.until(`location.hash.includes("ctx=734003200")`)
+	tab.put("[data-field=memory]", "6")
+	eval[any](tab, `document.querySelector("[data-value=memory]").click()`)
+	tab.until(`location.hash.includes("gpu=other&total=6000000000")`)
+	if kept := eval[string](tab, `JSON.stringify(localStorage)`); strings.Contains(kept, "vrametre.card") {
+		t.Errorf("kept without being asked to: %s", kept)
+	}
+	eval[any](tab, `document.querySelector("[data-field=remember]").click()`)
+	tab.until(`localStorage.getItem("vrametre.card")?.includes("total=6000000000")`)
+	tab.navigate(root)
+	tab.awake()
+	if got := tab.text(".tank small"); !strings.Contains(got, "6,00 Go") {
+		t.Errorf("the lesson starts with %q", got)
+	}
+}
+
+// withGPU is a browser of its own, with WebGPU on the processor (SwiftShader),
+// that also knows an address without a secure context.
+func withGPU(t *testing.T) context.Context {
+	t.Helper()
+	allocator, cancel := cd.NewExecAllocator(context.Background(), append(cd.DefaultExecAllocatorOptions[:],
+		cd.NoSandbox, cd.Flag("disable-quic", true), cd.Flag("enable-unsafe-swiftshader", true), cd.Flag("enable-unsafe-webgpu", true),
+		cd.Flag("host-resolver-rules", "MAP probe.test 127.0.0.1"))...)
+	t.Cleanup(cancel)
+	ctx, cancel := cd.NewContext(allocator)
+	t.Cleanup(cancel)
+	if err := cd.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return ctx
+}
+
+// A real adapter, a real refusal, and a real loss of the card.
+func TestRealAdapter(t *testing.T) {
+	root := serve(t, "")
+	chromium := withGPU(t)
+	tab := openedIn(t, chromium, view{})
+	tab.navigate(root + oomPage)
+	tab.awake()
+	eval[any](tab, `document.querySelector("#card").scrollIntoView()`)
+	tab.until(`document.querySelector(".asked").dataset.state === "software"`)
+	if n := eval[int](tab, `document.querySelectorAll(".limits tbody tr").length`); n < 20 {
+		t.Errorf("%d limits", n)
+	}
+	// A gibibyte in one piece is more than SwiftShader gives.
+	tab.put("[data-field=cap]", "8")
+	eval[any](tab, `document.querySelector("[data-action=measure]").click()`)
+	tab.until(`document.querySelector(".result").dataset.state === "full"`)
+	if got := eval[string](tab, `document.querySelector(".result").textContent`); !strings.Contains(got, "refus") {
+		t.Errorf("the measurement says %q", got)
+	}
+	tab.put("[data-field=cap]", "1")
+	eval[any](tab, `document.querySelector("[data-action=measure]").click()`)
+	tab.until(`document.querySelector(".result").dataset.state === "reached"`)
+
+	address, err := url.Parse(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	insecure := openedIn(t, chromium, view{})
+	insecure.navigate(fmt.Sprintf("http://probe.test:%s/%s", address.Port(), oomPage))
+	insecure.awake()
+	eval[any](insecure, `document.querySelector("#card").scrollIntoView()`)
+	insecure.until(`document.querySelector(".asked").dataset.state === "insecure"`)
+
+	// The browser's graphics process crashes in the middle of a measurement.
+	tab.put("[data-field=cap]", "64")
+	eval[any](tab, `(() => {
+		const create = GPUDevice.prototype.createBuffer;
+		GPUDevice.prototype.createBuffer = function (d) { return create.call(this, {...d, size: 4096}); }; // goes on until it is stopped
+		document.querySelector("[data-action=measure]").click();
+	})()`)
+	crash, cancel := cd.NewContext(chromium)
+	defer cancel()
+	_ = cd.Do(crash, cd.Navigate("chrome://gpucrash")) // it never finishes loading
+	tab.until(`["lost", "failed", "reached", "full"].includes(document.querySelector(".result").dataset.state)`)
+	if eval[bool](tab, `document.querySelector(".banner") !== null`) {
+		t.Error("the page has stopped with the card")
+	}
+	tab.paste(pasted)
+	tab.until(`document.querySelectorAll(".oom .mark").length === 5`)
+}
+
+// Without JavaScript the example is explained, the card's budget and the remedies are there.
+func TestOOMWithoutJavaScript(t *testing.T) {
+	root := serve(t, "")
+	for _, path := range []string{oomPage, "en/" + oomPage} {
+		tab := open(t, root+path, view{noScripts: true})
+		body := tab.text("main")
+		for _, want := range []string{"256.00 MiB", "GTX 1650", "SqueezeNet", "538"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("/%s: no %q", path, want)
+			}
+		}
+		for selector, want := range map[string]bool{".oom .answers": true, ".budget table": true, ".advice table": true, "#later": true, "textarea": false, ".picker": false, "[data-action=probe]": false} {
+			if got := shown(tab, selector); got != want {
+				t.Errorf("/%s: %s shown: %v", path, selector, got)
+			}
+		}
+	}
+}
+
+// The page fits a phone, and tools for accessibility find no fault.
+func TestOOMPageFitsAndIsAccessible(t *testing.T) {
+	root := serve(t, "")
+	for _, path := range []string{oomPage, "en/" + oomPage} {
+		for _, width := range []int64{320, 1440} {
+			tab := open(t, root+path, view{width: width})
+			tab.paste(pasted)
+			tab.until(`document.querySelectorAll(".oom .mark").length === 5`)
+			eval[any](tab, `document.querySelectorAll("details").forEach((d) => (d.open = true))`)
+			if wide := eval[string](tab, tooWide); wide != "" {
+				t.Errorf("/%s at %d: %s", path, width, wide)
+			}
+			eval[any](tab, axe+"; undefined")
+			for _, fault := range eval[[]string](tab, `axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target).join(", ")))`) {
+				t.Errorf("/%s at %d: %s", path, width, fault)
+			}
+		}
+	}
+}
