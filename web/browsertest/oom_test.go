@@ -273,3 +273,26 @@ func TestOOMPageFitsAndIsAccessible(t *testing.T) {
 		}
 	}
 }
+
+// The live islands are those that stood there, the remedies too once they are tried.
+func TestOOMWakesUnchanged(t *testing.T) {
+	root := serve(t, "")
+	for _, path := range []string{oomPage, "en/" + oomPage} {
+		tab := open(t, root+path, view{})
+		tab.until(`document.querySelector("#goapp-root").childElementCount === 0`)
+		got := eval[map[string][]string](tab, `(async () => {
+			`+described+`
+			const page = new DOMParser().parseFromString(await (await fetch("")).text(), "text/html");
+			const islands = {};
+			for (const name of ["oom", "card", "advice"]) {
+				islands[name] = [page, document].map((d) => described(d.querySelector("[data-island=" + name + "]").firstElementChild));
+			}
+			return islands;
+		})()`)
+		for name, forms := range got {
+			if forms[0] != forms[1] {
+				t.Errorf("/%s: %s was\n%s\nand is\n%s", path, name, forms[0], forms[1])
+			}
+		}
+	}
+}
