@@ -28,6 +28,7 @@ type document struct {
 	figures      *figures
 	choices      []js.Value // radio buttons outside the islands
 	fresh        bool       // nothing has been shown but what the document came with
+	explain      func()     // makes buttons of the numbers, once the islands are in place
 	last         view.Figures
 	guard        func(func())
 }
@@ -80,6 +81,7 @@ func (d *document) listen(page *ui.Page) {
 	}
 	d.switches = d.all("[data-lang-switch], [data-state-link]")
 	d.figures = newFigures(d, page)
+	d.explain = func() { bindNumbers(d, page) }
 	d.choices = d.all("[data-set]")
 	for _, choice := range d.choices {
 		d.figures.on(choice, "change", func(js.Value) { page.Set(attribute(choice, "data-set"), attribute(choice, "value")) })
@@ -372,6 +374,7 @@ func (d *document) copySelection(text js.Value) bool {
 
 // Ready tells the scripts and the style sheet that the page is awake.
 func (d *document) Ready() {
+	d.explain()
 	d.root.Get("body").Get("dataset").Set("ready", "")
 	dispatch("ready", nil)
 }

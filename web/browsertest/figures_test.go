@@ -302,3 +302,59 @@ func TestPuzzleIsSolved(t *testing.T) {
 		t.Errorf("solved: %s", violation)
 	}
 }
+
+// Every number tells where it comes from, to the pointer and to the keyboard.
+func TestNumbersExplainThemselves(t *testing.T) {
+	root := serve(t, "")
+	tab := open(t, root, view{})
+	mute := eval[[]string](tab, `[...document.querySelectorAll("main .num[data-v], main td [data-v], .gauge b[data-v]")].filter((n) => n.getAttribute("role") !== "button" && /\d/.test(n.textContent) && !/shape/.test(n.dataset.v)).map((n) => n.dataset.v)`)
+	if len(mute) > 0 {
+		t.Errorf("no explanation of %v", mute)
+	}
+	if n := eval[int](tab, `document.querySelectorAll("[data-v][role=button]").length`); n < 60 {
+		t.Errorf("%d numbers have an explanation", n)
+	}
+	// One stop of Tab for each block.
+	if twice := eval[[]string](tab, `[...document.querySelectorAll("main p, main table")].filter((b) => [...b.querySelectorAll("[data-v][tabindex='0']")].filter((n) => n.closest("p, table, li, figure, .note, .tank") === b).length > 1).map((b) => b.textContent.slice(0, 40))`); len(twice) > 0 {
+		t.Errorf("several stops in %v", twice)
+	}
+	const dialog = "dialog.explained"
+	if err := cd.Do(tab, cd.Click(cd.CSS(`[data-v="rule.weights"][role=button]`))); err != nil {
+		t.Fatal(err)
+	}
+	told := tab.text(dialog)
+	for _, want := range []string{"8,62 Mo", "8 623 696 octets, soit 8,22 Mio", "538 981 poids × 4 valeurs × 4 octets", "Source : le calcul à la main"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no %q in %q", want, told)
+		}
+	}
+	for _, violation := range violations(tab) {
+		t.Errorf("with the dialog: %s", violation)
+	}
+	if err := cd.Do(tab, cd.KeyEvent(kb.Escape)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`!document.querySelector("` + dialog + `").open`)
+	if got := eval[string](tab, `document.activeElement.dataset.v`); got != "rule.weights" {
+		t.Errorf("focus is on %q", got)
+	}
+	// Arrows move along the paragraph, Enter opens; the reader's own values are in it.
+	tab.put(slider, "64")
+	tab.until(`location.hash.includes("batch=64")`)
+	if err := cd.Do(tab, cd.Focus(cd.CSS(`[data-v="rule.activations"][role=button]`)), cd.KeyEvent(kb.ArrowRight)); err != nil {
+		t.Fatal(err)
+	}
+	if got := eval[string](tab, `document.activeElement.dataset.v`); got != "rule.activations.ratio" {
+		t.Errorf("the next number is %q", got)
+	}
+	if err := cd.Do(tab, cd.KeyEvent(kb.ArrowLeft), cd.KeyEvent(kb.Enter)); err != nil {
+		t.Fatal(err)
+	}
+	if told := tab.text(dialog); !strings.Contains(told, "64 images × 917 760 valeurs × 4 octets") {
+		t.Errorf("told %q", told)
+	}
+	if err := cd.Do(tab, cd.Click(cd.CSS(dialog+" button"))); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`!document.querySelector("` + dialog + `").open`)
+}

@@ -206,7 +206,7 @@ func where(f view.Figures) markup.Node {
 	}
 	row := func(kind string, attrs []markup.Attr, name ...markup.Node) markup.Node {
 		return markup.Elem("tr", attrs, markup.Elem("th", markup.A("scope", "row"), name...),
-			figure(f, "td", "", "where."+kind+".rule"), figure(f, "td", "", "where."+kind+".simulated"))
+			markup.Elem("td", nil, figure(f, "span", "", "where."+kind+".rule")), markup.Elem("td", nil, figure(f, "span", "", "where."+kind+".simulated")))
 	}
 	body := make([]markup.Node, 0, len(view.Kinds)+1)
 	for _, kind := range view.Kinds {

@@ -198,7 +198,7 @@ func TestWhereSums(t *testing.T) {
 			t.Errorf("%+v: parts sum to %d, the peak is %d", state, simulated, s.Now.Peak.Device)
 		}
 		html := HTML(Where, Start(view.NewFigures(s, content.English), ""), map[string]string{Where: "<svg></svg>"})
-		for _, want := range []string{view.Bytes(content.English, rule) + "</td>", view.Bytes(content.English, simulated) + "</td>", "<svg></svg></div><table>"} {
+		for _, want := range []string{view.Bytes(content.English, rule) + "</span></td>", view.Bytes(content.English, simulated) + "</span></td>", "<svg></svg></div><table>"} {
 			if !strings.Contains(html, want) {
 				t.Errorf("%+v: no %q in %s", state, want, html)
 			}
