@@ -76,6 +76,30 @@ func TestTraceIsThePreset(t *testing.T) {
 	}
 }
 
+// TestTraceAutocast: a float32 trace asked about under autocast comes within a hundredth of the engine's own recording.
+func TestTraceAutocast(t *testing.T) {
+	r := Request{Model: tracedModel(t, "lesson"), Batch: 16, Precision: "amp-bf16"}
+	got, err := Estimate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Model, r.PyTorch = Model{Preset: "lesson"}, "1.13"
+	want, err := Estimate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range map[string][2]int64{
+		"saved":    {got.SavedForBackward, want.SavedForBackward},
+		"forward":  {got.First.Forward, want.First.Forward},
+		"backward": {got.First.Backward, want.First.Backward},
+		"step":     {got.First.Step, want.First.Step},
+	} {
+		if d := v[0] - v[1]; max(d, -d)*100 > v[1] {
+			t.Errorf("%s: %d from the trace, %d recorded", name, v[0], v[1])
+		}
+	}
+}
+
 // TestTraceWarns names what was traced otherwise than it was asked for, and refuses what a trace cannot change.
 func TestTraceWarns(t *testing.T) {
 	for _, c := range []struct {

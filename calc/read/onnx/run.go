@@ -141,10 +141,27 @@ func (r *run) value(name string) value {
 	return value{t: torch.None}
 }
 
+// needed is how many inputs an operator must have, where it is more than one.
+var needed = map[string]int{"Conv": 2, "ConvTranspose": 2, "Gemm": 2, "MatMul": 2, "Linear": 3, "BatchNormalization": 5, "InstanceNormalization": 3, "LayerNormalization": 2,
+	"RMSNormalization": 2, "GroupNormalization": 3, "PRelu": 2, "Add": 2, "Sub": 2, "Mul": 2, "Div": 2, "Pow": 2, "Mod": 2, "Where": 3, "Gather": 2, "LSTM": 3, "GRU": 3, "RNN": 3, "Range": 3,
+	"Equal": 2, "Greater": 2, "GreaterOrEqual": 2, "Less": 2, "LessOrEqual": 2, "And": 2, "Or": 2, "Xor": 2}
+
 // step runs one node. Shapes computed from tensors' sizes are constants at a given batch.
 func (r *run) step(s *step, in []value) []value {
 	if s.node == r.last && r.b.Training {
 		return in[:1]
+	}
+	need := max(needed[s.op], 1)
+	if s.op == "Constant" {
+		need = 0
+	}
+	for i, v := range in {
+		if v.c == nil && v.t == torch.None && (i < need || s.in[i] != "") {
+			r.g.Fail("onnx-missing", "node", s.name, "value", s.in[i])
+		}
+	}
+	if len(in) < need {
+		r.g.Fail("onnx-missing", "node", s.name, "value", "")
 	}
 	constants := make([]*constant, len(in))
 	all := true

@@ -59,7 +59,9 @@ type maker struct {
 	total int64
 	kind  []torch.Kind
 	dtype []torch.DType // UInt8 where the engine does not know it
-	made  []int32       // the call that made a slot, -1 outside
+	float []bool        // it has the trace's floating type
+	amp   *autocast
+	made  []int32 // the call that made a slot, -1 outside
 	save  []bool
 	drop  map[int32]bool
 	// backward: what is saved from here on is a recomputation's.
@@ -86,6 +88,7 @@ func (t *Trace) Program(o Options) (p *torch.Program, err error) {
 			m.drop[k] = true
 		}
 	}
+	m.amp = newAutocast(m)
 	m.outside(name)
 	m.run(name)
 	m.p.Calls = t.calls(s, m.p.Calls, o.Batch)
@@ -119,6 +122,7 @@ func (m *maker) slot(bytes int64, d int32, call int32, k torch.Kind) int32 {
 	m.p.Bytes = append(m.p.Bytes, bytes)
 	m.kind = append(m.kind, k)
 	m.dtype = append(m.dtype, m.typeOf(d))
+	m.float = append(m.float, m.t.dtypes[d].name == m.t.DType)
 	m.made = append(m.made, call)
 	m.save = append(m.save, false)
 	return int32(len(m.p.Bytes) - 1)
@@ -175,14 +179,23 @@ func (m *maker) run(name string) {
 	now := int32(-1)
 	for i := 0; i < len(s.events); {
 		v, after := s.next(i)
+		if m.amp != nil && s.events[i] != evAlloc {
+			m.amp.settle()
+		}
 		switch kind := s.events[i]; kind {
 		case evStep:
 			op := m.t.ops[v[0]]
+			if m.amp != nil {
+				m.amp.begin(op, v[3:], v[1])
+			}
 			p.Steps = append(p.Steps, torch.Step{Name: op, Call: v[1], Matmul: slices.Contains(matmuls, op)})
 			m.emit(torch.EvStep, 0, int32(len(p.Steps)-1), 0)
 			now = v[1]
 		case evAlloc:
 			k := m.slot(m.bytes(v[0], v[1], at(name+".events", i)), v[1], now, torch.KindTemporaries)
+			if m.amp != nil {
+				m.amp.result(k)
+			}
 			m.emit(torch.EvAlloc, torch.KindTemporaries, k, 0)
 			alive[k] = true
 		case evFree:
@@ -190,13 +203,25 @@ func (m *maker) run(name string) {
 				m.emit(torch.EvFree, m.kind[v[0]], v[0], 0)
 				delete(alive, v[0])
 			}
+			if m.amp != nil {
+				m.amp.released(v[0])
+			}
 		case evSave:
-			m.saved(v[0], v[1])
+			if m.amp == nil || !m.amp.replaced(v[0]) {
+				m.saved(v[0], v[1])
+			}
 		case evGrad:
 			p.Params[v[0]].Trained = true
 			if alive[v[1]] {
-				m.emit(torch.EvGrad, 0, v[1], v[0])
 				delete(alive, v[1])
+				k := v[1]
+				if m.amp != nil {
+					k = m.amp.gradient(k, now)
+				}
+				m.emit(torch.EvGrad, 0, k, v[0])
+			}
+			if m.amp != nil {
+				m.amp.weightDone(p.Params[v[0]].Slot)
 			}
 		case evCopy:
 			k := m.slot(m.bytes(v[1], v[2], at(name+".events", i)), v[2], now, torch.KindGradients)
@@ -210,16 +235,26 @@ func (m *maker) run(name string) {
 			p.Loss = m.bind(s.loss, p.Loss)
 		case evBackward:
 			m.keep(alive)
+			if m.amp != nil {
+				m.amp.leave()
+			}
 			p.BackwardAt = len(p.Events)
 			m.backward = true
 		}
 		i = after
-		for _, k := range lastUse[i] { // only mean(dim) still held it
-			if alive[k] {
+		last := lastUse[i] // only mean(dim) still held it
+		if m.amp != nil {
+			last = slices.Concat(last, m.amp.last[i])
+		}
+		for _, k := range last {
+			if alive[k] && (m.drop[k] || m.amp.gone[k]) {
 				m.emit(torch.EvFree, m.kind[k], k, 0)
 				delete(alive, k)
 			}
 		}
+	}
+	if m.amp != nil {
+		m.amp.end()
 	}
 	if !m.o.Train {
 		m.keep(alive)
@@ -283,7 +318,7 @@ func (m *maker) keep(alive map[int32]bool) {
 		case m.kind[k] == torch.KindOutputs:
 		case !leaves[k]:
 			m.p.Outputs = m.bind([]int32{k}, m.p.Outputs)
-		case !m.save[k] && !m.drop[k]:
+		case !m.save[k] && !m.drop[k] && (m.amp == nil || !m.amp.gone[k]):
 			m.save[k] = true
 			m.p.Saved += m.p.Bytes[k]
 			if made := m.made[k]; made >= 0 {
@@ -297,12 +332,19 @@ func (m *maker) keep(alive map[int32]bool) {
 
 // lastUses gives, for the slots that need not be saved after all, the event after which nothing reads them.
 func (m *maker) lastUses() map[int][]int32 {
+	if len(m.drop) == 0 {
+		return nil
+	}
+	outputs := map[int32]bool{}
+	for _, k := range m.s.outputs {
+		outputs[k] = true
+	}
 	last := map[int32]int{}
-	for i := 0; i < len(m.s.events) && len(m.drop) > 0 && m.s.events[i] != evBackward; {
+	for i := 0; i < len(m.s.events) && m.s.events[i] != evBackward; {
 		v, after := m.s.next(i)
 		if m.s.events[i] == evStep {
 			for _, k := range v[3:] {
-				if m.drop[k] && !slices.Contains(m.s.outputs, k) {
+				if m.drop[k] && !outputs[k] {
 					last[k] = after
 				}
 			}
@@ -366,19 +408,14 @@ func (t *Trace) InputBytes(p *torch.Program) int64 {
 // ConvOutputs are the bytes of each convolution's output in the training program p, one that feeds a global
 // pooling counted pooled, as torch.Graph.ConvOutputs.
 func (t *Trace) ConvOutputs(p *torch.Program) []int64 {
-	type step struct {
-		op         string
-		reads, out int32
-		single     bool
-	}
-	var steps []step
+	var steps []forwardStep
 	s := t.train
 	next := int32(len(s.resident) + len(s.batch))
 	for i := 0; i < len(s.events) && s.events[i] != evOutput; {
 		v, after := s.next(i)
 		switch s.events[i] {
 		case evStep:
-			st := step{op: t.ops[v[0]], reads: -1, out: -1, single: len(v) == 4}
+			st := forwardStep{op: t.ops[v[0]], reads: -1, out: -1, single: len(v) == 4}
 			if len(v) > 3 {
 				st.reads = v[3]
 			}
@@ -391,27 +428,52 @@ func (t *Trace) ConvOutputs(p *torch.Program) []int64 {
 		}
 		i = after
 	}
+	readers := map[int32][]int{}
+	for i, st := range steps {
+		readers[st.reads] = append(readers[st.reads], i)
+	}
 	var out []int64
 	for i, st := range steps {
 		if st.op != "convolution" || st.out < 0 {
 			continue
 		}
-		y, n := st.out, p.Bytes[st.out]
-		for _, u := range steps[i+1:] {
-			if u.reads != y || u.out < 0 {
-				continue
-			}
-			if u.op == "mean" {
-				n = p.Bytes[u.out]
-			}
-			if !u.single || p.Bytes[u.out] != p.Bytes[y] {
-				break
-			}
-			y = u.out
-		}
-		out = append(out, n)
+		out = append(out, pooled(steps, readers, i, p.Bytes))
 	}
 	return out
+}
+
+// pooled is the size of a convolution's result, or of the mean that elementwise operations lead to.
+func pooled(steps []forwardStep, readers map[int32][]int, at int, bytes []int64) int64 {
+	y := steps[at].out
+	n := bytes[y]
+	for range 16 { // no network has more between a convolution and its pooling
+		next := -1
+		for _, j := range readers[y] {
+			if j > at && steps[j].out >= 0 {
+				next = j
+				break
+			}
+		}
+		if next < 0 {
+			break
+		}
+		u := steps[next]
+		if u.op == "mean" {
+			n = bytes[u.out]
+		}
+		if !u.single || bytes[u.out] != bytes[y] {
+			break
+		}
+		y, at = u.out, next
+	}
+	return n
+}
+
+// forwardStep is an operation of the forward: the first slot it reads and the first it makes, -1 without.
+type forwardStep struct {
+	op         string
+	reads, out int32
+	single     bool // it reads one slot
 }
 
 // Made says whether the trace ran in that version of PyTorch.

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// MaxBytes bounds a trace; a ResNet-50's takes a hundredth of it.
-	MaxBytes = 8 << 20
+	// MaxBytes bounds a trace; a ResNet-50's takes an eightieth of it.
+	MaxBytes = 4 << 20
 	// version of the format.
 	version = 1
 

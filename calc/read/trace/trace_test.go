@@ -133,7 +133,7 @@ func TestHostile(t *testing.T) {
 		"resident":   fill(`{"train":{"resident":[`, "[0,0,0],", "]}}"),
 		"names":      fill(`{"ops":[`, `"",`, "]}"),
 		"skipped":    fill(`{"x":[`, `{"a":1},`, "]}"),
-		"escapes":    []byte(`{"x":"` + strings.Repeat(`\u0041`, 1_000_000) + `"}`),
+		"escapes":    []byte(`{"x":"` + strings.Repeat(`\u0041`, 600_000) + `"}`),
 	} {
 		readtest.Bound(t, name, func() error {
 			tr, err := trace.Parse(data)
@@ -141,6 +141,33 @@ func TestHostile(t *testing.T) {
 				_, err = tr.Program(trace.Options{Batch: 2, Train: true})
 			}
 			return err
+		})
+	}
+}
+
+// TestWide: operations that read and make as much as a file can say take time in proportion.
+func TestWide(t *testing.T) {
+	const n = 200_000
+	head := `{"format":"vrametre-trace","version":1,"torch":"2.1","dtype":"float32","ops":["mm","convolution"],"modules":[["","",0,0]],"sizes":[40,0,0,4],"dtypes":["float32"],` +
+		`"parameters":[["w",[1],0,1,0]],"mean_saved":[1],"train":{"resident":[[0,0,1]],"batch":[[1,0,1]],"calls":[[0,[2]]],"events":[3,1,0,`
+	tail := `6,7,8],"outputs":[` + strings.Repeat("2,", n) + `2],"loss":[]}}`
+	for name, events := range map[string]string{
+		"reads":        fmt.Sprintf("0,0,0,%d,", n) + strings.Repeat("1,", n) + strings.Repeat("1,1,0,", n),
+		"convolutions": strings.Repeat("0,1,0,1,1,1,1,0,", n),
+		"saves":        strings.Repeat("1,1,0,3,2,0,", n) + "0,0,0,1,2,",
+	} {
+		data := []byte(head + events + tail)
+		readtest.Bound(t, name, func() error {
+			tr, err := trace.Parse(data)
+			if err != nil {
+				return err
+			}
+			p, err := tr.Program(trace.Options{Batch: 2, Train: true, DropMean: true, Autocast: torch.Float16})
+			if err != nil {
+				return err
+			}
+			tr.ConvOutputs(p)
+			return fault.New("taken", "") // there is nothing wrong with it
 		})
 	}
 }
@@ -153,7 +180,7 @@ func try(data []byte) error {
 	}
 	for _, train := range []bool{true, false} {
 		for _, batch := range []int64{1, 2, 7, 1 << 30} {
-			p, err := tr.Program(trace.Options{Batch: batch, Train: train, DropMean: batch == 7, DType: torch.Float64})
+			p, err := tr.Program(trace.Options{Batch: batch, Train: train, DropMean: batch == 7, DType: torch.Float64, Autocast: []torch.DType{torch.Float32, torch.BFloat16}[batch%2]})
 			if err != nil {
 				continue
 			}
