@@ -21,26 +21,26 @@ size can be given for any batch. The file holds names, shapes and sizes: no weig
 Your model's buffers, gradients and mode are put back as they were.
 
 The file (JSON, format "vrametre-trace", version 1)
-    torch, device, dtype, autocast, attention   how it was traced; dtype is the parameters'
+    torch, device, dtype, autocast, attention   how it was traced; dtype is the parameters', attention the
+                kernel that stands for scaled_dot_product_attention, as a GPU runs it
     batches     the batch sizes that were run
+    inputs      [shape, dtype], the inputs; in any shape, [a, b] stands for a + b * batch
     ops         names of ATen operations
-    modules     [path, class, is a leaf, elements of its own parameters], in order of first call
-    calls       [module, output shape], one per call of a module, forward then backward; the last
-                module is "<loss>"; in a shape, [a, b] stands for a + b * batch
-    sizes       bytes, as a0, b0, a1, b1, ...: storage size i is a[i] + b[i] * batch
+    modules     [path, class, is a leaf, elements of its own parameters]; the loss is "<loss>"
+    sizes       bytes, as a0, b0, a1, b1, ...: size i is a[i] + b[i] * batch
     dtypes      element types
-    resident    [size, dtype, is a parameter], storages that exist before the step: parameters and
-                buffers in the order Module.to() moves them, then other tensors the model keeps
-    batch       [size, dtype, is an input], storages of inputs and target
-    inputs      [shape, dtype], the inputs as they were given
     parameters  [name, shape, dtype, requires_grad, slot], in the order of model.parameters()
-    train       the step: resident, batch, calls, events, outputs (slots kept by the caller's
-                `out`), loss (the slot of the loss)
-    infer       the forward in eval mode without gradients, the same; absent if it could not run
     mean_saved  slots of train that only mean(dim) saves for backward, as PyTorch did before 2.2
-A slot is a storage: resident ones come first, then the batch's, then one per alloc or copy event.
+    train       the step; infer the forward in eval mode without gradients, null if it could not run:
+        resident    [size, dtype, is a parameter], storages that exist before: parameters and buffers in
+                    the order Module.to() moves them, then other tensors that the model keeps
+        batch       [size, dtype, is an input], storages of inputs and target
+        calls       [module, output shape], one per call of a module, in order
+        events      what happens, see below
+        outputs     slots that the caller's `out` keeps; loss the slot of the loss
+A slot is a storage: resident ones come first, then the batch's, then one per event 1 or 5.
 Events are integers, one after the other:
-    0 op call n slots...   an operation that allocates or multiplies matrices, and what it reads
+    0 op call n slots...   an operation that allocates or multiplies matrices, and the n slots it reads
     1 size dtype           a new storage
     2 slot                 its last reference is gone; seen before the next operation
     3 slot call            autograd keeps it for backward, for the first time
@@ -110,7 +110,7 @@ class Recorder(TorchDispatchMode):
         self.known = {}   # storage address -> slot, of what outlives the step
         self.alive = {}   # storage address -> (weak reference, slot), of what the step makes
         self.size, self.dtype, self.made_by = [], [], []  # of each slot
-        self.events, self.calls, self.saved = [], [], set()
+        self.events, self.calls = [], []
         self.quiet = False
         self.paths = {id(m): n for n, m in model.named_modules()}
         self.stack = []
@@ -133,6 +133,8 @@ class Recorder(TorchDispatchMode):
         self.as_one = None    # name of the kernel that replaces the operations running
         self.attention = None
         self.numbers = {}     # stand-ins for Python numbers that autograd saves: no memory of the device
+        self.packed = []      # slots saved since the last operation
+        self.saves, self.mean_saves = {}, {}   # of each slot: how often it was saved, and by mean(dim)
 
     # slots
     def keep(self, t):
@@ -169,7 +171,8 @@ class Recorder(TorchDispatchMode):
         self.sweep()
         alive = {slot for _, slot in self.alive.values()}
         self.constants = [slot for slot in self.foreign if slot in alive]
-        self.events = [e for e in self.events if e[0] != ALLOC or e[1] not in self.constants]
+        before = set(self.constants)
+        self.events = [e for e in self.events if e[0] != ALLOC or e[1] not in before]
 
     def sweep(self):
         """Writes down the gradients that have arrived and the storages that have died since."""
@@ -222,10 +225,14 @@ class Recorder(TorchDispatchMode):
             slot = self.find(t)
             if slot is not None and slot not in reads:
                 reads.append(slot)
+        packed, self.packed = self.packed, []
         out = func(*args, **kwargs)
         name = str(func).split(".")[1] if str(func).startswith("aten.") else str(func)
         if name == "detach":
             self.detached.update(reads)
+        elif name == "mean":       # what an operation keeps of its operands is saved just before it runs
+            for slot in set(packed).intersection(reads):
+                self.mean_saves[slot] = self.mean_saves.get(slot, 0) + 1
         new = []
         ignored = {storage(t)._cdata for t in self.numbers.values()}
         for t in tensors(out):
@@ -289,9 +296,11 @@ class Recorder(TorchDispatchMode):
         at = self.call()
         if slot is None and t.dim() == 0:
             return self.number(t.dtype), at     # a Python number, which cannot pass through the mode as a tensor
-        if slot is not None and slot not in self.saved:
-            self.saved.add(slot)
-            self.events.append((SAVE, slot, at))
+        if slot is not None:
+            if slot not in self.saves:
+                self.events.append((SAVE, slot, at))
+            self.saves[slot] = self.saves.get(slot, 0) + 1
+            self.packed.append(slot)
         self.quiet = True
         d = t.detach()     # not t itself: an operation's own output would make a reference cycle
         self.quiet = False
@@ -325,26 +334,9 @@ class Recorder(TorchDispatchMode):
                 node.register_prehook(begin)
                 node.register_hook(end)
 
-    def only_mean(self, loss):
-        """Slots that no other node than mean(dim)'s saves."""
-        savers, seen, todo = {}, set(), [loss.grad_fn]
-        self.quiet = True
-        while todo:
-            node = todo.pop()
-            if node is None or node in seen:
-                continue
-            seen.add(node)
-            todo.extend(n for n, _ in node.next_functions)
-            for a in dir(node):
-                if a.startswith("_saved_") or a == "saved_tensors":
-                    try:
-                        values = list(tensors(getattr(node, a)))
-                    except RuntimeError:
-                        continue
-                    for t in values:
-                        savers.setdefault(self.find(t), set()).add(node.name())
-        self.quiet = False
-        return sorted(s for s, names in savers.items() if s is not None and all(n.startswith("MeanBackward") for n in names))
+    def only_mean(self):
+        """Slots that nothing but mean(dim) saves."""
+        return sorted(slot for slot, n in self.mean_saves.items() if self.saves[slot] == n)
 
 
 def in_moving_order(module):
@@ -366,11 +358,71 @@ def replace(function, by):
     return places
 
 
+def padded(n, multiple):
+    return (n + multiple - 1) // multiple * multiple
+
+
+def kernel_of(q, k, v, mask):
+    """The kernel that CUDA picks for scaled_dot_product_attention (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp);
+    None for the plain one, which is traced as it is."""
+    width, half = q.shape[-1], q.element_size() == 2
+    if q.dim() != 4 or q.shape[:-2] != k.shape[:-2] or q.shape[:-2] != v.shape[:-2]:
+        return None
+    if half and mask is None and width <= 256 and width % 8 == 0:
+        return "flash"
+    return "efficient" if width * q.element_size() % 16 == 0 and q.dtype != torch.float64 else None
+
+
+def by_token(t, shape):
+    """An empty [batch, heads, tokens, width] laid out as [batch, tokens, heads, width]."""
+    return t.new_empty(shape[0], shape[2], shape[1], shape[3]).transpose(1, 2)
+
+
+class Attention(torch.autograd.Function):
+    """What the fused kernels allocate and keep: their operands, the result, and a float32 per row and head; the backward's
+    work space (flash_attn/flash_api.cpp, attention.cu and attention_backward.cu in ATen/native/transformers/cuda)."""
+
+    @staticmethod
+    def forward(ctx, recorder, kernel, q, k, v, mask, keep):
+        recorder.as_one = "scaled_dot_product_attention"
+        batch, heads, rows, _ = q.shape
+        ctx.recorder, ctx.kernel = recorder, kernel
+        out = torch.empty_like(q) if kernel == "flash" else by_token(q, (batch, heads, rows, v.shape[-1]))
+        if keep:
+            rows = rows if kernel == "flash" else padded(rows, 32)
+            ctx.save_for_backward(q, k, v, out, q.new_empty(batch, heads, rows, dtype=torch.float32), *([] if mask is None else [mask]))
+        recorder.as_one = None
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        q, k, v, out = ctx.saved_tensors[:4]
+        batch, heads, rows, width = q.shape
+        new = lambda *shape: q.new_empty(shape, dtype=torch.float32)
+        ctx.recorder.as_one = "scaled_dot_product_attention"
+        if ctx.kernel == "flash":
+            gradients = [torch.empty_like(t) for t in (q, k, v)]
+            if not grad.transpose(1, 2).is_contiguous():
+                copy = torch.empty_like(grad, memory_format=torch.contiguous_format)
+            sums = new(batch, heads, padded(rows, 128))
+            queries = new(batch, padded(rows, 128), heads, 256 if width > 192 else padded(width, 32))
+        else:
+            gradients = [by_token(t, t.shape) for t in (q, k, v)]
+            if q.element_size() > 2:
+                product = new(*out.shape)
+                sums = new(batch, rows, heads)
+                del product
+            delta = new(batch, heads, rows)
+            sums = None
+            work = new(batch * heads * (padded(rows, 64) // 64) * (padded(width, 64) // 64) * (64 * 64 + 4))
+        ctx.recorder.as_one = None
+        return (None, None, *(g if need else None for g, need in zip(gradients, ctx.needs_input_grad[2:5])), None, None)
+
+
 @contextlib.contextmanager
 def as_on_cuda(recorder):
-    """Dropout keeps a bool mask (native_dropout), and attention is one kernel that keeps its operands, its
-    result and a float32 per row, instead of the CPU's decompositions."""
-    plain = torch._VF.dropout
+    """Dropout keeps a bool mask (native_dropout), and attention is one kernel, instead of the CPU's decompositions."""
+    plain, named = torch._VF.dropout, torch.dropout
     attention = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
 
     def dropout(input, p, train):
@@ -378,44 +430,34 @@ def as_on_cuda(recorder):
             return torch.native_dropout(input, p, True)[0]
         return plain(input, p, train)
 
-    class Attention(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, q, k, v, keep):
-            recorder.as_one = "scaled_dot_product_attention"
-            shape = q.shape[:-1] + v.shape[-1:]
-            out = q.new_empty(shape[0], shape[2], shape[1], shape[3]).transpose(1, 2) if q.dim() == 4 else q.new_empty(shape)
-            if keep:
-                ctx.save_for_backward(q, k, v, out, q.new_empty(q.shape[:-1], dtype=torch.float32))
-            recorder.as_one = None
-            return out
-
-        @staticmethod
-        def backward(ctx, grad):
-            q, k, v, out, rows = ctx.saved_tensors
-            recorder.as_one = "scaled_dot_product_attention"
-            gradients = [torch.empty_like(t) if need else None for t, need in zip((q, k, v), ctx.needs_input_grad)]
-            torch.empty_like(rows)     # the row sums of grad * out
-            recorder.as_one = None
-            return (*gradients, None)
-
-    def one_kernel(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *args, **kwargs):
-        if query.dim() < 3 or query.shape[:-2] != key.shape[:-2]:
-            return attention(query, key, value, attn_mask, dropout_p, is_causal, *args, **kwargs)
+    def one_kernel(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, **kwargs):
+        kernel = kernel_of(query, key, value, attn_mask)
+        if kernel is None:
+            with plain_attention():
+                return attention(query, key, value, attn_mask, dropout_p, is_causal, **kwargs)
+        recorder.attention = kernel
         keep = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-        recorder.attention = "flash" if query.element_size() == 2 else "efficient"
-        return Attention.apply(query, key, value, keep)
+        return Attention.apply(recorder, kernel, query, key, value, attn_mask, keep)
 
-    places = replace(torch.dropout, lambda input, p, train: dropout(input, p, train))
-    originals = [(m, n, plain) for m, n in places]
+    originals = [(place, named) for place in replace(named, lambda input, p, train: dropout(input, p, train))]
     torch._VF.dropout = dropout
     if attention is not None and recorder.device.type != "cuda":
-        originals += [(m, n, attention) for m, n in replace(attention, one_kernel)]
+        originals += [(place, attention) for place in replace(attention, one_kernel)]
     try:
         yield
     finally:
         del torch._VF.dropout
-        for module, name, value in originals:
+        for (module, name), value in originals:
             setattr(module, name, value)
+
+
+def plain_attention():
+    """Keeps scaled_dot_product_attention from its CPU kernel."""
+    try:
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+    except ImportError:
+        return contextlib.nullcontext()
+    return sdpa_kernel(SDPBackend.MATH)
 
 
 # -------------------------------------------------------------- one step
@@ -446,7 +488,7 @@ class Step:
             r.events.append((LOSS,))
             self.loss = sorted({r.find(loss)})
             self.outputs = sorted({s for s in map(r.find, tensors(out)) if s is not None})
-            self.mean_saved = r.only_mean(loss) if TORCH < (2, 2) else []
+            self.mean_saved = r.only_mean() if TORCH < (2, 2) else []
             if TORCH >= (2, 0):
                 r.watch(loss)
             r.events.append((BACKWARD,))
@@ -650,6 +692,15 @@ def unchanged(model):
                 b.copy_(value)
 
 
+def autocast_type(device):
+    """The type of the autocast around the call, None outside."""
+    if TORCH >= (2, 4):
+        return name_of(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else None
+    if device == "cpu":
+        return name_of(torch.get_autocast_cpu_dtype()) if torch.is_autocast_cpu_enabled() else None
+    return name_of(torch.get_autocast_gpu_dtype()) if torch.is_autocast_enabled() else None
+
+
 def trace(model, inputs, loss_fn=None, target=None, batch_dim=0):
     """The trace as a dict; see the top of this file."""
     if isinstance(inputs, torch.Tensor):
@@ -706,9 +757,6 @@ def trace(model, inputs, loss_fn=None, target=None, batch_dim=0):
             print("vrametre_trace: inference could not be traced (%s); training is" % e, file=sys.stderr)
     ops, sizes, dtypes, modules = tables
     r = a.recorder
-    autocast = None
-    if torch.is_autocast_enabled() or torch.is_autocast_cpu_enabled():
-        autocast = name_of(torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else torch.get_autocast_cpu_dtype())
     count = {}
     for p in model.parameters():
         count[p.dtype] = count.get(p.dtype, 0) + p.numel()
@@ -716,7 +764,7 @@ def trace(model, inputs, loss_fn=None, target=None, batch_dim=0):
               for t, u in zip(tensors(cases[first][0]), tensors(cases[second][0]))]
     parameters = [[n, list(p.shape), dtypes(name_of(p.dtype)), int(p.requires_grad), number[r.known[storage(p)._cdata]]] for n, p in model.named_parameters()]
     return dict(format="vrametre-trace", version=VERSION, torch=torch.__version__, device=r.device.type,
-                dtype=name_of(max(count, key=count.get)) if count else "float32", autocast=autocast, attention=r.attention,
+                dtype=name_of(max(count, key=count.get)) if count else "float32", autocast=autocast_type(r.device.type), attention=r.attention,
                 batches=[first, second], inputs=shapes, ops=list(ops), modules=[list(m) for m in modules], sizes=[v for pair in sizes for v in pair],
                 dtypes=list(dtypes), parameters=parameters, train=train, infer=infer, mean_saved=[number[s] for s in a.mean_saved])
 
@@ -727,8 +775,7 @@ def export(model, inputs, loss_fn=None, path="trace.json", target=None, batch_di
     text = json.dumps(result, separators=(",", ":"))
     with open(path, "w", encoding="utf-8") as f:
         f.write(text + "\n")
-    steps = sum(1 for _ in result["train"]["calls"])
-    print("%s: %d parameters tensors, %d calls, %d bytes" % (path, len(result["parameters"]), steps, len(text) + 1))
+    print("%s: %d parameters, %d calls of modules, %d bytes" % (path, len(result["parameters"]), len(result["train"]["calls"]), len(text) + 1))
 
 
 # -------------------------------------------------------------- the command
@@ -769,6 +816,9 @@ def main(argv=None):
         model = model.to(a.device)
         torch.manual_seed(0)
         export(model, tuple(an_input(text, a.batch, a.device) for text in a.input), a.loss, a.output)
+    except NotImplementedError as e:
+        print("vrametre_trace: %s has no kernel for an operation of this model (%s); --device cpu has" % (a.device, str(e).splitlines()[0]), file=sys.stderr)
+        return 1
     except (TraceError, ImportError, AttributeError) as e:
         print("vrametre_trace: %s" % e, file=sys.stderr)
         return 1
