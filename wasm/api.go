@@ -3,64 +3,16 @@
 package main
 
 import (
-	"encoding/json"
 	"syscall/js"
 
-	"vrametre/calc"
-	"vrametre/calc/oom"
-	"vrametre/content"
-	"vrametre/web/view"
+	"vrametre/wasm/api"
 )
 
 // announceEngine hands estimate and explain to the boot script, which makes
 // window.vrametre's functions of them: text in, JSON out.
 func announceEngine() {
 	dispatch("engine", map[string]any{
-		"estimate": js.FuncOf(func(_ js.Value, args []js.Value) any { return estimate(args[0].String()) }),
-		"explain":  js.FuncOf(func(_ js.Value, args []js.Value) any { return explain(args[0].String(), args[1].String()) }),
+		"estimate": js.FuncOf(func(_ js.Value, args []js.Value) any { return api.Estimate(args[0].String()) }),
+		"explain":  js.FuncOf(func(_ js.Value, args []js.Value) any { return api.Explain(args[0].String(), args[1].String()) }),
 	})
-}
-
-// explain says in JSON what the message of a text means, in a language.
-func explain(text, lang string) string {
-	e := oom.Explain(text, oom.Hints{})
-	view.FillExplanation(&e, content.ParseLang(lang))
-	answer, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // an explanation always has a JSON form
-	}
-	return string(answer)
-}
-
-// estimate answers a request in JSON with {"result": ...} or {"error": ...}.
-func estimate(request string) string {
-	var answer struct {
-		Result *calc.Result  `json:"result,omitempty"`
-		Error  *view.Failure `json:"error,omitempty"`
-	}
-	result, lang, err := answerTo(request)
-	if err != nil {
-		failure := view.FailureOf(err, lang)
-		answer.Error = &failure
-	} else {
-		answer.Result = &result
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		panic(err) // a result always has a JSON form
-	}
-	return string(text)
-}
-
-func answerTo(request string) (calc.Result, content.Lang, error) {
-	r, err := calc.ParseRequest([]byte(request))
-	lang := content.ParseLang(r.Language)
-	if err != nil {
-		return calc.Result{}, lang, err
-	}
-	result, err := calc.Estimate(r)
-	if err == nil {
-		view.Fill(&result, lang)
-	}
-	return result, lang, err
 }

@@ -91,34 +91,56 @@ func Assets(dir string, options Options) (*Site, error) {
 	return s, nil
 }
 
-// scripts writes the module and the scripts, each after those it names.
-func (s *Site) scripts(options Options) error {
-	module, err := compileWasm(s.root, false)
+// module is a program as the site has it.
+type module struct {
+	// compressed is the file on the web, script the one for pages opened as files.
+	compressed, script string
+	// bytes is the length of what is loaded in the end.
+	bytes int
+}
+
+// module compiles a program and writes its files.
+func (s *Site) module(p program, options Options) (module, error) {
+	code, err := p.compile(s.root, false)
 	if err != nil {
-		return err
+		return module{}, err
 	}
 	compress := gzipped
 	if options.Small {
 		compress = func(content []byte) ([]byte, error) { return deflate(s.root, content) }
 	}
-	packed, err := compress(module)
+	packed, err := compress(code)
 	if err != nil {
-		return err
+		return module{}, err
 	}
-	wasm, err := s.writeHashed("engine", ".wasm.gz", packed)
-	if err != nil {
-		return err
+	m := module{bytes: len(code)}
+	if m.compressed, err = s.writeHashed(p.name, ".wasm.gz", packed); err != nil {
+		return module{}, err
 	}
-	script := strings.TrimSuffix(wasm, ".gz") + ".js"
-	if err := s.write(script, fmt.Appendf(nil, "vrametreModule(%q)\n", base64.StdEncoding.EncodeToString(packed))); err != nil {
-		return err
-	}
+	m.script = strings.TrimSuffix(m.compressed, ".gz") + ".js"
+	return m, s.write(m.script, fmt.Appendf(nil, "vrametreModule(%q)\n", base64.StdEncoding.EncodeToString(packed)))
+}
 
+// json is the module as the boot script reads it.
+func (m module) json() string {
+	return fmt.Sprintf(`{"compressed":%q,"script":%q,"bytes":%d}`, m.compressed, m.script, m.bytes)
+}
+
+// scripts writes the modules and the scripts, each after those it names.
+func (s *Site) scripts(options Options) error {
+	page, err := s.module(pageProgram, options)
+	if err != nil {
+		return err
+	}
+	engine, err := s.module(engineProgram, options)
+	if err != nil {
+		return err
+	}
 	charts, err := s.script("charts")
 	if err != nil {
 		return err
 	}
-	if s.Early, err = s.script("early", define("WASM_GZ", wasm)); err != nil {
+	if s.Early, err = s.script("early", define("PAGE", page.compressed)); err != nil {
 		return err
 	}
 	glue, err := goRuntime(s.root)
@@ -126,8 +148,8 @@ func (s *Site) scripts(options Options) error {
 		return err
 	}
 	s.Boot, err = s.script("boot",
-		define("WASM_GZ", wasm), define("WASM_JS", script), define("CHARTS", charts), define("VERSION", wasm),
-		"--define:WASM_BYTES="+strconv.Itoa(len(module)), "--alias:go-runtime="+glue)
+		"--define:PAGE="+page.json(), "--define:ENGINE="+engine.json(),
+		define("CHARTS", charts), "--alias:go-runtime="+glue)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ var cuts = []cut{
 		version:  "v10.1.11",
 		packages: []string{"pkg/app", "pkg/errors"},
 		stubs:    "go-app",
-		sum:      "237cddb1731b01eba9a69d4009783b7ac3513dd3a28fb39126316ce76ad156fb",
+		imports:  map[string]string{"time": "github.com/maxence-charriere/go-app/v10/cut/time"},
+		sum:      "7d8e1124a81f65d566537cbdaea4f622c9c9629777c6cb86e52a6d020f18eb61",
 		requires: []string{"github.com/google/uuid v1.6.0"},
 	},
 	{

@@ -73,7 +73,7 @@ func TestModuleIsWithoutHeavyPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	packages, err := wasmPackages(root)
+	packages, err := pageProgram.packages(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestModuleIsWithoutHeavyPackages(t *testing.T) {
 		for _, heavy := range []string{
 			"net/http", "regexp", "text/template", "html/template", "crypto", "go/", "os/exec",
 			"github.com/yuin/goldmark", "gopkg.in/yaml.v3", "golang.org/x/net", "github.com/andybalholm/brotli",
-			"github.com/invopop/jsonschema", "vrametre/web/site", "vrametre/web/build", "vrametre/content/lesson",
+			"github.com/invopop/jsonschema", "vrametre/calc/read/print", "vrametre/calc/read/trace", "vrametre/web/site", "vrametre/web/build", "vrametre/content/lesson",
 		} {
 			if path == heavy || strings.HasPrefix(path, strings.TrimSuffix(heavy, "/")+"/") {
 				t.Errorf("%s is linked into the page", path)

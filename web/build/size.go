@@ -29,11 +29,11 @@ func Size(w io.Writer, dir string) error {
 		return err
 	}
 	defer unlock()
-	module, err := compileWasm(root, true)
+	module, err := pageProgram.compile(root, true)
 	if err != nil {
 		return err
 	}
-	paths, err := wasmPackages(root)
+	paths, err := pageProgram.packages(root)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func Size(w io.Writer, dir string) error {
 		group func(string) string
 		most  int
 	}{
-		{"\nIn the module, by dependency (compressed apart, so that the sum is more than the module)", dependency, 20},
+		{"\nIn the page's module, by dependency (compressed apart, so that the sum is more than the module)", dependency, 20},
 		{"\nIts largest packages", func(path string) string { return path }, 20},
 	} {
 		costs, err := Costs(module, paths, by.group)
@@ -116,13 +116,12 @@ func sizeOfFiles(w io.Writer, dir string) error {
 
 // firstVisit says what the French page loads when first opened on the web.
 func firstVisit(name string) bool {
-	switch filepath.Ext(name) {
-	case ".gz", ".css", ".svg":
-		return true
-	case ".js":
-		return neededOffline(name)
+	for _, start := range []string{"page.", "early.", "boot.", "charts.", "style.", "index.html", "manifest.webmanifest", "icon.svg"} {
+		if strings.HasPrefix(name, start) {
+			return neededOffline(name)
+		}
 	}
-	return name == "index.html" || name == "manifest.webmanifest"
+	return false
 }
 
 // compressedSizes are the bytes of a file as it is, as gzip and as brotli. The

@@ -11,9 +11,25 @@ import (
 // thirds of the time then.
 var gcflags = []string{"-gcflags=all=-l", "-gcflags=runtime=", "-gcflags=internal/runtime/...="}
 
-// compileWasm builds ./wasm for the browser. Names of functions are kept for
+// program is one of the site's two WebAssembly modules.
+type program struct {
+	// name starts its files' names; dir holds its sources.
+	name, dir string
+	// tags are those of its build.
+	tags string
+}
+
+var (
+	// pageProgram is loaded with every page. The tag lean leaves out the readers
+	// of pasted models.
+	pageProgram = program{name: "page", dir: "./wasm", tags: "lean"}
+	// engineProgram is the whole engine, loaded when a request needs it.
+	engineProgram = program{name: "engine", dir: "./wasm/engine"}
+)
+
+// compile builds a program for the browser. Names of functions are kept for
 // the size report only.
-func compileWasm(root string, names bool) ([]byte, error) {
+func (p program) compile(root string, names bool) ([]byte, error) {
 	modfile, err := makeCuts(root, filepath.Join(root, "build", "cut"))
 	if err != nil {
 		return nil, err
@@ -22,9 +38,9 @@ func compileWasm(root string, names bool) ([]byte, error) {
 	if !names {
 		ldflags += " -s -w"
 	}
-	out := filepath.Join(root, "build", "engine.wasm")
-	args := append([]string{"build", "-modfile=" + modfile, "-trimpath", "-buildvcs=false"}, gcflags...)
-	if _, err := run(root, wasmEnv, "go", append(args, "-ldflags="+ldflags, "-o", out, "./wasm")...); err != nil {
+	out := filepath.Join(root, "build", p.name+".wasm")
+	args := append([]string{"build", "-modfile=" + modfile, "-tags=" + p.tags, "-trimpath", "-buildvcs=false"}, gcflags...)
+	if _, err := run(root, wasmEnv, "go", append(args, "-ldflags="+ldflags, "-o", out, p.dir)...); err != nil {
 		return nil, err
 	}
 	module, err := os.ReadFile(out)
@@ -36,13 +52,13 @@ func compileWasm(root string, names bool) ([]byte, error) {
 
 var wasmEnv = []string{"GOOS=js", "GOARCH=wasm", "GOFLAGS=-mod=mod", "GOWORK=off"}
 
-// wasmPackages lists the import paths linked into the module.
-func wasmPackages(root string) ([]string, error) {
+// packages lists the import paths linked into the program.
+func (p program) packages(root string) ([]string, error) {
 	modfile, err := makeCuts(root, filepath.Join(root, "build", "cut"))
 	if err != nil {
 		return nil, err
 	}
-	out, err := run(root, wasmEnv, "go", "list", "-modfile="+modfile, "-deps", "./wasm")
+	out, err := run(root, wasmEnv, "go", "list", "-modfile="+modfile, "-tags="+p.tags, "-deps", p.dir)
 	if err != nil {
 		return nil, err
 	}

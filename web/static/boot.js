@@ -15,7 +15,9 @@ const engine = new Promise((resolve, reject) => ([arrived, missing] = [resolve, 
 engine.catch(() => {});
 window.vrametre = {
   async estimate(request = {}) {
-    const answer = JSON.parse((await engine).estimate(JSON.stringify(request)));
+    const asked = JSON.stringify(request);
+    let answer = JSON.parse((await engine).estimate(asked));
+    if (answer.error?.code === "reader-elsewhere") answer = JSON.parse((await whole()).estimate(asked));
     if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
     return answer.result;
   },
@@ -24,6 +26,25 @@ window.vrametre = {
   },
 };
 window.addEventListener("vrametre:engine", (event) => arrived(event.detail));
+
+// whole is the engine with all that the page's program leaves out, loaded once
+// when a request needs it.
+let loading;
+function whole() {
+  loading ??= new Promise((resolve, reject) => {
+    window.addEventListener("vrametre:whole", (event) => resolve(event.detail), { once: true });
+    const go = new Go();
+    load(root, ENGINE, go.importObject).then((instance) => go.run(instance)).catch((failure) => {
+      loading = undefined; // another request may try again
+      reject(unavailable(failure));
+    });
+  });
+  return loading;
+}
+
+function unavailable(failure) {
+  return Object.assign(new Error(`the engine is not running: ${failure.message}`), { code: "engine-unavailable" });
+}
 
 // Storage that is blocked throws at every touch, and the program touches it at
 // its start: memory stands in.
@@ -61,7 +82,7 @@ if (decoded(location.hash) === undefined) {
 }
 
 const environment = {
-  GOAPP_VERSION: VERSION,
+  GOAPP_VERSION: PAGE.compressed,
   GOAPP_STATIC_RESOURCES_URL: root.href.replace(/\/$/, ""),
   GOAPP_ROOT_PREFIX: decoded(location.pathname) ?? location.pathname, // the one route, in any folder
   GOAPP_INTERNAL_URLS: "[]",
@@ -82,7 +103,10 @@ async function wake() {
   body.dataset.engine = "loading";
   try {
     const go = new Go();
-    const instance = await load(root, go.importObject, (share) => body.style.setProperty("--loaded", share));
+    const instance = await load(root, PAGE, go.importObject, {
+      started: self.vrametrePage,
+      progress: (share) => body.style.setProperty("--loaded", share),
+    });
     body.dataset.engine = "running";
     // Resolves when the program ends, which it never does unless it panics.
     await go.run(instance);
@@ -90,7 +114,7 @@ async function wake() {
   } catch (failure) {
     const ran = body.dataset.engine === "running";
     body.dataset.engine = "failed";
-    missing(Object.assign(new Error(`the engine is not running: ${failure.message}`), { code: "engine-unavailable" }));
+    missing(unavailable(failure));
     banner(ran ? "crashed" : "static", ran ? { reload: () => location.reload() } : {});
     console.warn(failure);
   }

@@ -1,21 +1,23 @@
-// Loads the WebAssembly module, wherever the page lies.
+// Loads WebAssembly modules, wherever the page lies.
 
-// load compiles and instantiates the module named by the build, below the
-// address root; progress is told the share that has arrived, from 0 to 1.
-export async function load(root, imports, progress) {
+// load compiles and instantiates a module of the build, below the address root.
+// Its download may have been started before; progress is told the share that
+// has arrived, from 0 to 1.
+export async function load(root, module, imports, { started, progress = () => {} } = {}) {
   // Files and frames of an opaque origin may not fetch, but may run scripts.
   const response =
     self.origin === "null"
-      ? await fromScript(new URL(WASM_JS, root))
-      : await (self.vrametreEngine ?? fetch(new URL(WASM_GZ, root)));
+      ? await fromScript(new URL(module.script, root))
+      : await (started ?? fetch(new URL(module.compressed, root)));
   if (!response.ok) throw new Error(`${response.status} ${response.url}`);
-  const { instance } = await WebAssembly.instantiateStreaming(await plain(response, progress), imports);
+  const plain = await plainly(response, (seen) => progress(Math.min(1, seen / module.bytes)));
+  const { instance } = await WebAssembly.instantiateStreaming(plain, imports);
   return instance;
 }
 
-// plain undoes the compression unless the host has already done so: the file
+// plainly undoes the compression unless the host has already done so: the file
 // is a gzip to hosts that know nothing of it, and a few hosts declare that.
-async function plain(response, progress) {
+async function plainly(response, progress) {
   const reader = response.body.getReader();
   let head = new Uint8Array();
   while (head.length < 2) {
@@ -32,17 +34,17 @@ async function plain(response, progress) {
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  const module =
+  const bytes =
     head[0] === 0x1f && head[1] === 0x8b ? received.pipeThrough(new DecompressionStream("gzip")) : received;
   let seen = 0;
   const counted = new TransformStream({
     transform(chunk, queue) {
       seen += chunk.length;
-      progress(Math.min(1, seen / WASM_BYTES));
+      progress(seen);
       queue.enqueue(chunk);
     },
   });
-  return new Response(module.pipeThrough(counted), { headers: { "Content-Type": "application/wasm" } });
+  return new Response(bytes.pipeThrough(counted), { headers: { "Content-Type": "application/wasm" } });
 }
 
 function join(a, b) {

@@ -19,9 +19,10 @@ const pastLength = 100
 type Session struct {
 	state view.State
 	past  []view.State
-	// last says which control moved last, and when.
+	// last says which control moved last, and when, in milliseconds: a time.Time
+	// within a component would keep all of time's parsing in the program.
 	last   string
-	lastAt time.Time
+	lastAt int64
 }
 
 // NewSession starts from a state.
@@ -39,13 +40,14 @@ func (s *Session) Change(control string, state view.State, at time.Time) bool {
 	if state == s.state {
 		return false
 	}
-	if control != s.last || at.Sub(s.lastAt) > pause {
+	now := at.UnixMilli()
+	if control != s.last || now-s.lastAt > pause.Milliseconds() {
 		s.past = append(s.past, s.state)
 		if len(s.past) > pastLength {
 			s.past = slices.Delete(s.past, 0, 1)
 		}
 	}
-	s.last, s.lastAt = control, at
+	s.last, s.lastAt = control, now
 	s.state = state
 	return true
 }

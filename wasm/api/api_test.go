@@ -1,6 +1,4 @@
-//go:build js && wasm
-
-package main
+package api
 
 import (
 	"encoding/json"
@@ -18,7 +16,7 @@ type answer struct {
 func ask(t *testing.T, request string) answer {
 	t.Helper()
 	var a answer
-	if err := json.Unmarshal([]byte(estimate(request)), &a); err != nil {
+	if err := json.Unmarshal([]byte(Estimate(request)), &a); err != nil {
 		t.Fatalf("%s: %v", request, err)
 	}
 	if (a.Result == nil) == (a.Error == nil) {
