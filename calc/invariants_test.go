@@ -545,6 +545,31 @@ func required(typ string) map[string]bool {
 	return need
 }
 
+// Recomputation leaves nothing behind: the optimizer's step sees the same live bytes with and without it, and the
+// allocator does not grow with the iterations.
+func TestCheckpointingLeavesNothing(t *testing.T) {
+	for _, name := range Presets() {
+		q := Request{Model: Model{Preset: name}, Batch: 2, Optimizer: Optimizer{Name: "sgd"}}
+		plain := estimate(t, q)
+		q.Checkpointing.EveryBlock = true
+		again := estimate(t, q)
+		if slices.ContainsFunc(again.Warnings, func(w Warning) bool { return w.Code == "no-blocks" }) {
+			continue
+		}
+		if again.First.Step > plain.First.Step || again.Phases.Step > plain.Phases.Step {
+			t.Errorf("%s: live in the step %d without checkpointing, %d with", name, plain.Phases.Step, again.Phases.Step)
+		}
+	}
+	for _, name := range []string{"gpt2", "tinyllama_1_1b", "t5_small", "resnet18"} {
+		q := Request{Model: Model{Preset: name}, Batch: 2, Checkpointing: Checkpointing{EveryBlock: true}, Steps: 6}
+		few := estimate(t, q).Peak.Reserved
+		q.Steps = 24
+		if many := estimate(t, q).Peak.Reserved; many > few+few/10 {
+			t.Errorf("%s: reserved %d after 6 steps, %d after 24", name, few, many)
+		}
+	}
+}
+
 // Measured in PyTorch 1.13 with torch.utils.checkpoint(use_reentrant=False) inside densenet121(memory_efficient=True),
 // ten classes, 64 x 64 pixels, batch 2.
 func TestCheckpointingIsExact(t *testing.T) {

@@ -340,7 +340,7 @@ func (c *compiler) recompute(s *segment) {
 	c.inSegment = nil
 	// the recomputed result dies as the recomputation returns (use_reentrant=False, torch/utils/checkpoint.py)
 	for t := s.tFrom; t < s.tTo; t++ {
-		if x := &c.g.t[t]; int(x.last) >= s.to && x.last >= 0 && x.leaf < 0 {
+		if x := &c.g.t[t]; (int(x.last) >= s.to || c.held[t]) && x.last >= 0 && x.leaf < 0 {
 			c.unref(c.slot[x.store])
 		}
 	}

@@ -381,7 +381,9 @@ func (g *Graph) openSegment(in []Tensor) {
 func (g *Graph) closeSegment() {
 	n := len(g.segments)
 	g.open = false
-	g.segments[n-1].to, g.segments[n-1].tTo = len(g.ops), Tensor(len(g.t))
+	s := &g.segments[n-1]
+	s.to, s.tTo = len(g.ops), Tensor(len(g.t))
+	s.in = g.list(g.readBy(s)...)
 	if g.segments[n-1].from == len(g.ops) {
 		g.segments = g.segments[:n-1]
 	}
@@ -406,6 +408,19 @@ func (g *Graph) Checkpoint(paths ...string) {
 	for _, p := range paths {
 		g.checkpointed[p] = true
 	}
+}
+
+// readBy are the tensors a segment reads from outside, its arguments first: the recomputation needs them all.
+func (g *Graph) readBy(s *segment) []Tensor {
+	in := slices.Clone(s.in)
+	for _, o := range g.ops[s.from:s.to] {
+		for _, t := range o.in {
+			if t != None && t < s.tFrom && g.t[t].leaf < 0 && g.st[g.t[t].store].kind != KindBuffers && !slices.Contains(in, t) {
+				in = append(in, t)
+			}
+		}
+	}
+	return in
 }
 
 // Keep holds tensors in a local variable until the current call ends.
@@ -508,7 +523,12 @@ func (g *Graph) Autocast(d DType) {
 }
 
 // Return adds tensors to what model(x) returns beside its outputs (past_key_values): the caller holds them as long.
-func (g *Graph) Return(ts ...Tensor) { g.returned = append(g.returned, ts...) }
+// With checkpointed modules there are none: transformers sets use_cache=False then.
+func (g *Graph) Return(ts ...Tensor) {
+	if len(g.checkpointed) == 0 {
+		g.returned = append(g.returned, ts...)
+	}
+}
 
 // BeginLoss marks the end of model(x): Python binds outputs, and what follows is the loss.
 func (g *Graph) BeginLoss(outputs ...Tensor) {
