@@ -45,9 +45,10 @@ func (q *query) changes(n *network) []change {
 		r.Batch, r.Accumulation = q.Batch/2, q.Accumulation*2
 		return r.Batch > 0
 	})
-	add("precision=amp-bf16", "mixed-precision", func(q *query, r *Request) bool { return q.Precision == "fp32" && set(&r.Precision, "amp-bf16") })
-	add("precision=bf16", "pure-half", func(q *query, r *Request) bool {
-		return (q.Precision == "fp32" || q.Precision[:3] == "amp") && set(&r.Precision, "bf16")
+	half := q.half()
+	add("precision=amp-"+half, "mixed-precision", func(q *query, r *Request) bool { return q.Precision == "fp32" && set(&r.Precision, "amp-"+half) })
+	add("precision="+half, "pure-half", func(q *query, r *Request) bool {
+		return (q.Precision == "fp32" || q.Precision[:3] == "amp") && set(&r.Precision, half)
 	})
 	add("checkpointing=every-block", "recompute", func(q *query, r *Request) bool {
 		if q.Checkpointing.EveryBlock {
@@ -62,7 +63,9 @@ func (q *query) changes(n *network) []change {
 			return q.Optimizer.Name != o.name && q.Optimizer.Name != "sgd"
 		})
 	}
-	add("optimizer.fused=true", "fused", func(q *query, r *Request) bool { return set(&r.Optimizer.Fused, true) })
+	add("optimizer.fused=true", "fused", func(q *query, r *Request) bool {
+		return slices.Contains([]string{"sgd", "adam", "adamw"}, q.Optimizer.Name) && set(&r.Optimizer.Fused, true)
+	})
 	add("optimizer.foreach=false", "loop", func(q *query, r *Request) bool {
 		r.Optimizer.Foreach = ptr(false)
 		return q.optim.Foreach && !q.optim.Fused
@@ -80,6 +83,14 @@ func (q *query) changes(n *network) []change {
 	})
 	add("allocator.expandable_segments=true", "free", func(q *query, r *Request) bool { return set(&r.Allocator.ExpandableSegments, true) })
 	return out
+}
+
+// half is the 16-bit type of the card: bf16 since Ampere, fp16 on NVIDIA's earlier architectures.
+func (q *query) half() string {
+	if slices.Contains([]string{"Fermi", "Kepler", "Maxwell", "Pascal", "Volta", "Turing"}, q.card.Architecture) {
+		return "fp16"
+	}
+	return "bf16"
 }
 
 // smaller is the input at three quarters of its side or half its tokens.
@@ -199,7 +210,10 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) {
 			return t, false // the network cannot be changed in that way (an input too small for its kernels)
 		}
 		t.Advice = Advice{Change: t.change.name, Saves: now.Peak.Device - res.Peak.Device, Costs: t.change.costs, Fits: res.Fits, MaxBatch: res.MaxBatch}
-		if t.Saves <= 0 {
+		if t.Saves < 0 {
+			return t, false
+		}
+		if t.Saves == 0 {
 			t.Costs = "saves-nothing " + saveless(t.change.name, now, res)
 		}
 		return t, true

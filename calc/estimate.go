@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"vrametre/calc/cuda"
+	"vrametre/calc/fault"
 	"vrametre/calc/torch"
 	"vrametre/calc/walk"
 )
@@ -35,7 +36,15 @@ func (q *query) compile(n *network, batch int64) (run, error) {
 	if err != nil {
 		return run{}, err
 	}
-	return run{g, g.Compile()}, nil
+	p := g.Compile()
+	var sum int64
+	for _, b := range p.Bytes {
+		sum += b
+		if sum > MaxBytes {
+			return run{}, fault.New("size-total", "batch", "batch", batch)
+		}
+	}
+	return run{g, p}, nil
 }
 
 func (q *query) walkConfig() walk.Config {
@@ -104,6 +113,9 @@ func (q *query) estimate(n *network) (Result, error) {
 	one, err := q.compile(n, q.Batch)
 	if err != nil {
 		return Result{}, err
+	}
+	if q.Inference != nil && float64(q.kv)*8*float64(q.Inference.Context)*float64(q.Batch) > MaxBytes {
+		return Result{}, fault.New("size-total", "inference.context", "batch", q.Batch)
 	}
 	p := one.p
 	a := cuda.New(q.allocator(0))

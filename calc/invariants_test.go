@@ -277,13 +277,13 @@ func TestParseRequest(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"batchh": 3}`:                          "field-unknown at batchh",
 		`{"batch": 0}`:                           "field-positive at batch",
-		`{"batch": "many"}`:                      "field-type at batch",
+		`{"batch": "many"}`:                      "field-integer at batch",
 		`{"optimizer": {"nam": "sgd"}}`:          "field-unknown at nam",
 		`{`:                                      "request-syntax",
 		``:                                       "request-syntax",
 		`{} {}`:                                  "request-syntax",
 		`{"input": {"shap": [3]}}`:               "field-unknown at shap",
-		`{"model": {"layers": [{"type": 3}]}}`:   "field-type at model.layers.type",
+		`{"model": {"layers": [{"type": 3}]}}`:   "field-text at model.layers.type",
 		`{"checkpointing": "some"}`:              "field-choice at checkpointing",
 		`{"model":{"layers":[{"type":"ReLU"}]}}`: "",
 		`{"checkpointing": ["a"], "input": [{"tokens": 3}]}`: "",
@@ -578,5 +578,22 @@ func TestCheckpointingIsExact(t *testing.T) {
 		PyTorch: "1.13", Input: Inputs{{Shape: []int64{3, 64, 64}}}, Optimizer: Optimizer{Foreach: &no}})
 	if want := int64(61_789_312); r.First.Backward != want {
 		t.Errorf("backward peak %d, measured %d", r.First.Backward, want)
+	}
+}
+
+// Sizes beyond what can be counted are an error, whatever makes them.
+func TestTooLarge(t *testing.T) {
+	for name, q := range map[string]Request{
+		"batch":   {Batch: MaxBatch},
+		"tokens":  {Model: Model{Preset: "t5_small"}, Input: Inputs{{Tokens: 10_000_000}}},
+		"context": {Model: Model{Preset: "llama3_8b"}, Mode: "infer", Inference: &Inference{Context: 1 << 30}},
+		"layer":   {Model: Model{Layers: []Layer{{Type: "Linear", Args: map[string]any{"in_features": 8, "out_features": int64(1e12)}}}}, Input: Inputs{{Shape: []int64{8}}}},
+	} {
+		q.Want = Wants
+		if _, err := Estimate(q); err == nil {
+			t.Errorf("%s: accepted", name)
+		} else if _, ok := err.(*Error); !ok {
+			t.Errorf("%s: %T %v", name, err, err)
+		}
 	}
 }

@@ -247,6 +247,9 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 	} else {
 		g.EndLoss(loss)
 	}
+	if len(g.Parameters()) == 0 {
+		fault.Throw("no-parameters", "model")
+	}
 	if !g.Needs(loss) {
 		fault.Throw("nothing-trainable", "frozen")
 	}
@@ -349,7 +352,7 @@ func find(m *torch.Module, path string) *torch.Module {
 }
 
 // MaxLayers bounds a list of layers.
-const MaxLayers = 100_000
+const MaxLayers = 20_000
 
 // Losses lists the values of Request.Loss.
 var Losses = []string{"cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce", "bce_with_logits", "none"}

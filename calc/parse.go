@@ -2,12 +2,14 @@ package calc
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 
 	"vrametre/calc/fault"
 )
@@ -37,6 +39,14 @@ func ParseRequest(data []byte) (Request, error) {
 	if err := json.Unmarshal(data, &given); err != nil {
 		return r, jsonError(err)
 	}
+	if given == nil { // null
+		return r, fault.New("request-syntax", "", "offset", 0)
+	}
+	for name := range given { // encoding/json takes any case
+		if !slices.Contains(requestFields(), name) {
+			return r, fault.New("field-unknown", name, "field", name, "close", closestField(name))
+		}
+	}
 	for _, name := range []string{"batch", "accumulation", "steps"} {
 		if v, ok := given[name]; ok && string(v) == "0" {
 			return r, fault.New("field-positive", name, "value", 0)
@@ -49,13 +59,19 @@ func jsonError(err error) error {
 	var e *Error
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
+	var encoding base64.CorruptInputError
 	switch {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &syntax):
 		return fault.New("request-syntax", "", "offset", syntax.Offset)
 	case errors.As(err, &typ):
-		return fault.New("field-type", typ.Field, "value", typ.Value, "expected", typ.Type.String())
+		if typ.Field == "" {
+			return fault.New("request-syntax", "", "offset", typ.Offset)
+		}
+		return fault.New(wanted(typ.Type), typ.Field)
+	case errors.As(err, &encoding):
+		return fault.New("file-base64", "model.file.base64", "offset", int64(encoding))
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fault.New("request-syntax", "", "offset", 0)
 	}
@@ -66,11 +82,39 @@ func jsonError(err error) error {
 	return fault.New("request-syntax", "", "detail", err.Error())
 }
 
-// closestField is the field of a request that a mistyped one resembles.
-func closestField(name string) string {
+// wanted is the code that says what a field of that type takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	case reflect.Bool:
+		return "field-boolean"
+	case reflect.Int, reflect.Int64:
+		return "field-integer"
+	case reflect.Float64:
+		return "field-number"
+	case reflect.String:
+		return "field-text"
+	case reflect.Slice:
+		return "field-list"
+	}
+	return "field-object"
+}
+
+// requestFields lists the names of Request's fields in JSON.
+var requestFields = sync.OnceValue(func() []string {
 	t := reflect.TypeFor[Request]()
+	var out []string
 	for i := range t.NumField() {
 		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		out = append(out, tag)
+	}
+	return out
+})
+
+// closestField is the field of a request that a mistyped one resembles.
+func closestField(name string) string {
+	for _, tag := range requestFields() {
 		if len(name) > 2 && (strings.EqualFold(tag, name) || strings.HasPrefix(tag, name[:len(name)-1]) || strings.HasPrefix(name, tag)) {
 			return tag
 		}
@@ -122,7 +166,7 @@ func (l *Layer) UnmarshalJSON(data []byte) error {
 		if v, ok := m[key]; ok {
 			s, ok := v.(string)
 			if !ok {
-				return fault.New("field-type", "model.layers."+key, "value", fmt.Sprint(v), "expected", "string")
+				return fault.New("field-text", "model.layers."+key)
 			}
 			*to = s
 			delete(m, key)
@@ -136,7 +180,7 @@ func (l *Layer) UnmarshalJSON(data []byte) error {
 			l.Inputs = append(l.Inputs, s)
 		}
 		if !ok {
-			return fault.New("field-type", "model.layers.inputs", "value", fmt.Sprint(v), "expected", "list of strings")
+			return fault.New("field-list", "model.layers.inputs")
 		}
 		delete(m, "inputs")
 	}

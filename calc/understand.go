@@ -39,6 +39,8 @@ const (
 	DefaultPyTorch = "2.11"
 	// MaxBatch bounds Request.Batch and the search for the largest batch.
 	MaxBatch = 1 << 30
+	// MaxBytes bounds a card, and what one iteration allocates in all: 128 TiB.
+	MaxBytes = 1 << 47
 	// MaxSteps bounds Request.Steps.
 	MaxSteps = 64
 )
@@ -157,6 +159,14 @@ func understand(r Request) (*query, error) {
 			}
 		}
 	}
+	for field, v := range map[string]float64{"optimizer.momentum": q.Optimizer.Momentum, "optimizer.weight_decay": q.Optimizer.WeightDecay} {
+		if !(v >= 0 && v <= 1e6) {
+			return nil, fault.New("field-range", field, "value", v, "low", 0, "high", 1e6)
+		}
+	}
+	if m := q.Allocator.MaxSplitSizeMB; m != nil && (*m <= cuda.MinMaxSplitSize>>20 || *m > 1<<20) {
+		return nil, fault.New("field-range", "allocator.max_split_size_mb", "value", *m, "low", cuda.MinMaxSplitSize>>20+1, "high", 1<<20)
+	}
 	q.train = q.Mode == "train"
 	if err := q.version(); err != nil {
 		return nil, err
@@ -232,6 +242,9 @@ func (q *query) version() error {
 	if v == "" {
 		v = DefaultPyTorch
 	}
+	if strings.Trim(v, "0123456789.") != "" {
+		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.13")
+	}
 	parts := strings.Split(v, ".")
 	var err, err2 error
 	q.major, err = strconv.Atoi(parts[0])
@@ -298,8 +311,8 @@ func (q *query) device() error {
 		q.rules.Attention = "efficient" // flash attention wants compute capability 8.0 (sdp_utils.cpp, check_flash_attention_hardware_support)
 	}
 	for field, v := range map[string]*int64{"device.context_bytes": d.ContextBytes, "device.total_bytes": d.TotalBytes} {
-		if v != nil && (*v < 0 || *v > 1<<50) {
-			return fault.New("field-range", field, "value", *v, "low", 0, "high", int64(1)<<50)
+		if v != nil && (*v < 0 || *v > MaxBytes) {
+			return fault.New("field-range", field, "value", *v, "low", 0, "high", int64(MaxBytes))
 		}
 	}
 	b, err := gpu.BudgetOf(q.card, gpu.Options{OS: d.OS, Desktop: d.Desktop, PyTorchMajor: q.major, PyTorchMinor: q.minor,

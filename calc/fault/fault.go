@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Error says what is wrong (Code, Args) and where (At: a module path, a field
@@ -20,14 +21,38 @@ type Error struct {
 
 // New builds an Error from alternating argument names and values.
 func New(code, at string, args ...any) *Error {
-	e := &Error{Code: code, At: at}
+	e := &Error{Code: code, At: quote(at)}
 	if len(args) > 0 {
 		e.Args = make(map[string]any, len(args)/2)
 		for i := 0; i+1 < len(args); i += 2 {
-			e.Args[args[i].(string)] = args[i+1]
+			v := args[i+1]
+			if s, ok := v.(string); ok {
+				v = quote(s)
+			}
+			e.Args[args[i].(string)] = v
 		}
 	}
 	return e
+}
+
+// MaxQuote bounds, in runes, what an error repeats of the input.
+const MaxQuote = 120
+
+// quote makes a piece of the input fit to stand in a sentence: one line, not too long.
+func quote(s string) string {
+	if len(s) > 4*MaxQuote {
+		s = s[:4*MaxQuote]
+	}
+	r := []rune(strings.ToValidUTF8(s, "\uFFFD"))
+	for i, c := range r {
+		if unicode.IsControl(c) {
+			r[i] = ' '
+		}
+	}
+	if len(r) > MaxQuote {
+		r = append(r[:MaxQuote], '…')
+	}
+	return string(r)
 }
 
 // Error is plain English for Go callers; readers get content's sentence.

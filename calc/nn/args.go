@@ -73,6 +73,16 @@ func (a *Args) positive(name string, v any) int64 {
 	return n
 }
 
+// Count is a number of repeated parts, positive and not absurd.
+func (a *Args) Count(name string, def int64) int64 {
+	n := a.Int(name, def)
+	if n < 1 || n > 1024 {
+		a.Fail("argument-range", name, n)
+		return 1
+	}
+	return n
+}
+
 // Int is an optional number.
 func (a *Args) Int(name string, def int64) int64 {
 	v, ok := a.get(name)

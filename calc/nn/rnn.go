@@ -116,7 +116,7 @@ func init() {
 	for class := range gates {
 		register(func(a *Args) Spec {
 			a.Ignore("nonlinearity", "dropout") // dropout between layers is part of cuDNN's reserve
-			return RNN{Class: class, In: a.Size("input_size"), Hidden: a.Size("hidden_size"), Layers: a.Int("num_layers", 1), Proj: a.Int("proj_size", 0),
+			return RNN{Class: class, In: a.Size("input_size"), Hidden: a.Size("hidden_size"), Layers: a.Count("num_layers", 1), Proj: a.Int("proj_size", 0),
 				NoBias: !a.Bool("bias", true), BatchFirst: a.Bool("batch_first", false), Bidirectional: a.Bool("bidirectional", false)}
 		}, class)
 		register(func(a *Args) Spec {

@@ -219,7 +219,7 @@ func init() {
 			s := transformerArgs(a)
 			s.Decoder = dec
 			a.Ignore("enable_nested_tensor", "mask_check")
-			return TransformerStack{Layer: s, Layers: a.Size("num_layers"), Norm: a.Bool("norm", false)}
+			return TransformerStack{Layer: s, Layers: a.Count("num_layers", 0), Norm: a.Bool("norm", false)}
 		}, TransformerStack{Layer: TransformerLayer{Decoder: dec}}.class())
 	}
 	register(func(a *Args) Spec {

@@ -3,8 +3,6 @@
 package walk
 
 import (
-	"slices"
-
 	"vrametre/calc/optim"
 	"vrametre/calc/torch"
 )
@@ -203,8 +201,12 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 			break
 		}
 		if m.steady = it == 1; m.steady && cfg.Timeline {
+			free := make([]bool, len(m.bytes))
+			for _, id := range m.freeID {
+				free[id] = true
+			}
 			for id := range m.bytes {
-				if m.bytes[id] > 0 && !slices.Contains(m.freeID, int32(id)) {
+				if m.bytes[id] > 0 && !free[id] {
 					m.born(int32(id))
 				}
 			}
@@ -377,7 +379,7 @@ func (m *machine) iteration(it int) {
 	if m.cfg.Train && m.cfg.ZeroAt == ZeroAtStart {
 		m.zeroGrad()
 	}
-	for a := range max(m.cfg.Accumulation, 1) {
+	for a := range min(max(m.cfg.Accumulation, 1), 3) { // the third pass and all that follow do the same
 		m.pass(a == 0)
 	}
 	if !m.cfg.Train {
