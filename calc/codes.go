@@ -6,6 +6,7 @@ import (
 
 	"vrametre/calc/cuda"
 	"vrametre/calc/gpu"
+	"vrametre/calc/models"
 )
 
 // PartKinds lists the kinds of Part, in their order.
@@ -47,4 +48,27 @@ func AssumptionIDs() []string {
 func unique(s []string) []string {
 	slices.Sort(s)
 	return slices.Compact(s)
+}
+
+// Preset describes a model known by name: its family, its own inputs and loss.
+type Preset struct {
+	Name, Family, Loss string
+	Input              Inputs
+}
+
+// PresetOf finds the preset of a name.
+func PresetOf(name string) (Preset, bool) {
+	p, err := models.Find(name)
+	if err != nil {
+		return Preset{}, false
+	}
+	out := Preset{Name: p.Name, Family: p.Family, Loss: p.Loss}
+	for _, in := range p.Inputs {
+		if in.Below > 0 && len(in.Shape) == 1 {
+			out.Input = append(out.Input, Input{Tokens: in.Shape[0]})
+		} else {
+			out.Input = append(out.Input, Input{Shape: in.Shape})
+		}
+	}
+	return out, true
 }

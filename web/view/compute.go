@@ -5,8 +5,8 @@ import (
 	"vrametre/content"
 )
 
-// Compute asks calc the state's questions. It fails only where calc does:
-// for a state made by Default, With or ParseFragment it does not.
+// Compute asks calc the state's questions. It fails only where calc does: for
+// the lesson's states it does not, and for the workshop's with a *calc.Error.
 func Compute(s State) (Scene, error) {
 	return compute(s, calc.WantMaxBatch, calc.WantLayers, calc.WantTimeline, calc.WantBlocks)
 }
@@ -19,7 +19,7 @@ func (scene Scene) Follow(s State) (Scene, error) {
 	if err != nil {
 		return Scene{}, err
 	}
-	if s.Side == scene.State.Side && s.Optimizer == scene.State.Optimizer && s.Device == scene.State.Device {
+	if s.Side == scene.State.Side && s.Optimizer == scene.State.Optimizer && s.Device == scene.State.Device && s.Setup == scene.State.Setup {
 		next.Now.MaxBatch = scene.Now.MaxBatch
 	}
 	return next, nil
@@ -27,8 +27,15 @@ func (scene Scene) Follow(s State) (Scene, error) {
 
 func compute(s State, want ...string) (Scene, error) {
 	scene := Scene{State: s}
-	now := s.Request(content.French)
+	now, err := s.Ask(content.French)
+	if err != nil {
+		return Scene{}, err
+	}
 	now.Want = want
+	if s.Setup.Model != "" { // the workshop compares nothing
+		scene.Now, err = calc.Estimate(now)
+		return scene, err
+	}
 	times8 := s.Request(content.French)
 	times8.Batch *= BatchFactor
 	infer := s.Request(content.French)

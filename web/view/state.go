@@ -21,6 +21,8 @@ type State struct {
 	BufferPercent int64
 	// Device is the card.
 	Device Device
+	// Setup is the workshop's; its zero value is the lesson's network.
+	Setup Setup
 }
 
 // Optimizer is one choice of the page.
@@ -103,7 +105,18 @@ func Start(page string) State {
 	if page == PageOOM {
 		return Default().With(ScrubBatch, 512)
 	}
-	return Default()
+	return Default().On(page)
+}
+
+// On is the state as a page takes it over from another one: the workshop opens
+// with the lesson's network, and the other pages know no other.
+func (s State) On(page string) State {
+	if page != PageWorkshop {
+		s.Setup = Setup{}
+	} else if s.Setup.Model == "" {
+		s.Setup.Model = lessonModel
+	}
+	return s
 }
 
 // OptimizerChoice finds the state's optimizer.
@@ -176,9 +189,17 @@ func (s State) WithGPU(id string) State {
 	return s
 }
 
-// Request asks calc the question of this state.
+// Request asks calc the question of this state, without what the reader has
+// written amiss: see Ask.
 func (s State) Request(lang content.Lang) calc.Request {
-	return calc.Request{
+	r, _ := s.Ask(lang)
+	return r
+}
+
+// Ask asks calc the question of this state; the error says what in the
+// workshop's settings is no question.
+func (s State) Ask(lang content.Lang) (calc.Request, error) {
+	r := calc.Request{
 		Model:     calc.Model{Preset: "lesson"},
 		Input:     calc.Inputs{{Shape: []int64{3, s.Side, s.Side}}},
 		Batch:     s.Batch,
@@ -186,6 +207,10 @@ func (s State) Request(lang content.Lang) calc.Request {
 		Device:    s.Device.Request(),
 		Language:  string(lang),
 	}
+	if s.Setup.Model == "" {
+		return r, nil
+	}
+	return r, s.Setup.apply(&r)
 }
 
 // fragmentVersion is raised when a key changes its meaning.
@@ -198,7 +223,8 @@ func (s State) Fragment() string {
 		"&side=" + strconv.FormatInt(s.Side, 10) +
 		"&opt=" + s.Optimizer +
 		"&buffers=" + strconv.FormatInt(s.BufferPercent, 10) +
-		s.Device.fragment()
+		s.Device.fragment() +
+		s.Setup.fragment()
 }
 
 // ParseFragment reads a fragment, with or without its #. What it does not
@@ -221,5 +247,6 @@ func ParseFragment(fragment string) State {
 		}
 	}
 	s.Device = parseDevice(s.Device, pairs)
+	s.Setup = parseSetup(pairs)
 	return s.WithOptimizer(pairs["opt"])
 }
