@@ -76,6 +76,30 @@ func TestTraceIsThePreset(t *testing.T) {
 	}
 }
 
+// TestTraceShown: a trace shows its modules, also as a file, and gives the same answer.
+func TestTraceShown(t *testing.T) {
+	m := tracedModel(t, "gpt")
+	shown, err := Read(m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown.Parameters != 45440 || shown.Tree.Class != "Decoder" || shown.Tree.Params < shown.Parameters {
+		t.Errorf("%d parameters, %s, %d in the tree", shown.Parameters, shown.Tree.Class, shown.Tree.Params)
+	}
+	f := Model{File: &File{Name: "trace.json", Base64: m.Trace}}
+	if shown, err = Read(f, nil); err != nil || shown.Kind != "trace" {
+		t.Errorf("%v %v", shown, err)
+	}
+	a, err := Estimate(Request{Model: m, Batch: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Estimate(Request{Model: f, Batch: 4})
+	if err != nil || a.Peak != b.Peak {
+		t.Errorf("%+v as a trace, %+v as a file: %v", a.Peak, b.Peak, err)
+	}
+}
+
 // TestTraceAutocast: a float32 trace asked about under autocast comes within a hundredth of the engine's own recording.
 func TestTraceAutocast(t *testing.T) {
 	r := Request{Model: tracedModel(t, "lesson"), Batch: 16, Precision: "amp-bf16"}

@@ -3,10 +3,9 @@
 package calc
 
 import (
-	"strings"
-
 	"bytes"
 	"io"
+	"strings"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/models"
@@ -16,10 +15,11 @@ import (
 	"vrametre/calc/read/hf"
 	"vrametre/calc/read/print"
 	"vrametre/calc/read/summary"
+	"vrametre/calc/read/trace"
 )
 
-// Read understands Model.Torch, Model.Summary, Model.HF or Model.File without estimating anything: the tree to show and edit, its
-// parameters, what it was recognised as, and warnings with their lines. in are the inputs the caller gave, which some
+// Read understands Model.Torch, Model.Summary, Model.HF, Model.Trace or Model.File without estimating anything: the tree to
+// show and edit, its parameters, what it was recognised as, and warnings with their lines. in are the inputs the caller gave, which some
 // models' sizes depend on. Its error is an *Error.
 func Read(m Model, in Inputs) (*read.Model, error) {
 	var shape []int64
@@ -33,6 +33,12 @@ func Read(m Model, in Inputs) (*read.Model, error) {
 		return summary.Read(m.Summary, shape)
 	case m.HF != nil:
 		return hf.Read(m.HF, in.tokens())
+	case m.Trace != nil:
+		t, err := trace.Parse(m.Trace)
+		if err != nil {
+			return nil, err
+		}
+		return t.Model(), nil
 	case m.File != nil:
 		r, size := m.File.reader()
 		return file.Read(m.File.Name, r, size, in.tokens())
@@ -58,6 +64,14 @@ func (f *File) reader() (io.ReaderAt, int64) {
 	return bytes.NewReader(f.Base64), int64(len(f.Base64))
 }
 
+// whole is a short file's bytes.
+func whole(f *File) ([]byte, error) {
+	if f.Source == nil {
+		return f.Base64, nil
+	}
+	return io.ReadAll(io.NewSectionReader(f.Source, 0, f.Size))
+}
+
 // read is the network of a pasted model.
 func (q *query) read() (*network, error) {
 	m, err := Read(q.Model, q.Input)
@@ -66,6 +80,12 @@ func (q *query) read() (*network, error) {
 	}
 	if m.Missing != nil {
 		return nil, m.Missing
+	}
+	if m.Kind == "trace" { // a trace dropped as a file
+		if q.Model.Trace, err = whole(q.Model.File); err != nil {
+			return nil, err
+		}
+		return q.trace()
 	}
 	if m.Program != nil {
 		if n, err := q.weights(m); n != nil || err != nil {

@@ -18,6 +18,7 @@ import (
 	"vrametre/calc/read/onnx"
 	"vrametre/calc/read/pickle"
 	"vrametre/calc/read/safetensors"
+	"vrametre/calc/read/trace"
 	"vrametre/calc/torch"
 )
 
@@ -93,6 +94,13 @@ func Read(name string, r io.ReaderAt, size, tokens int64) (*read.Model, error) {
 		if bytes.Contains(data, []byte(`"weight_map"`)) {
 			f, err = safetensors.Index(data)
 			break
+		}
+		if trace.Is(data) {
+			t, err := trace.Parse(data)
+			if err != nil {
+				return nil, err
+			}
+			return t.Model(), nil
 		}
 		return hf.Read(data, tokens)
 	default:

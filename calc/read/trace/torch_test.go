@@ -76,6 +76,17 @@ func TestAgainstPyTorch(t *testing.T) {
 	}
 }
 
+// TestExporterUses runs the ways to call the exporter, and checks what it must leave as it was.
+func TestExporterUses(t *testing.T) {
+	py := readtest.Python(t)
+	if py == "" {
+		return
+	}
+	if out, err := exec.Command(py, filepath.Join("testdata", "uses.py")).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestExporterRefuses runs the command on what it must refuse, with a sentence that says why.
 func TestExporterRefuses(t *testing.T) {
 	py := readtest.Python(t)
