@@ -25,13 +25,17 @@ import (
 	figures "vrametre/web/view"
 )
 
-// until waits for a condition of the page.
+// until waits for a condition of the page, which may be leaving for another.
 func (tab *tab) until(condition string) {
 	tab.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !eval[bool](tab, condition) {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		holds, err := cd.Run(tab, cd.Evaluate[bool](condition, cd.EvalAwaitPromise))
+		if err == nil && holds {
+			return
+		}
 		if time.Now().After(deadline) {
-			tab.t.Fatalf("never true: %s", condition)
+			tab.t.Fatalf("never true: %s (%v)", condition, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
