@@ -16,14 +16,11 @@ import (
 	"vrametre/calc/fault"
 )
 
-// The bounds of any reader, for any input up to 64 MiB.
-const (
-	maxBytes = 64 << 20
-	maxTime  = 2 * time.Second
-)
+// maxBytes bounds the memory of any reader, for any input up to 64 MiB.
+const maxBytes = 64 << 20
 
-// Bound runs a reader on hostile input: its error must be a *fault.Error, within the bounds. A slow run is tried again, since
-// a busy machine is not the reader's fault, and the short tests do not look at the clock.
+// Bound runs a reader on hostile input: its error must be a *fault.Error, within the bound. The time is logged: on a busy
+// machine it says nothing. Under js/wasm the collector runs too late for the sampled heap to mean what is held.
 func Bound(t *testing.T, name string, read func() error) {
 	t.Helper()
 	var err error
@@ -32,19 +29,9 @@ func Bound(t *testing.T, name string, read func() error) {
 	if !errors.As(err, &f) {
 		t.Errorf("%s: %v", name, err)
 	}
-	for range 3 {
-		if took <= maxTime || testing.Short() {
-			break
-		}
-		_, again := measure(func() { err = read() })
-		took = min(took, again)
-	}
 	t.Logf("%-24s %6.1f MiB %v %v", name, float64(peak)/(1<<20), took.Round(time.Millisecond), err)
-	if peak > maxBytes {
+	if peak > maxBytes && runtime.GOOS != "js" {
 		t.Errorf("%s: %d MiB", name, peak>>20)
-	}
-	if took > maxTime && !testing.Short() {
-		t.Errorf("%s: %v", name, took)
 	}
 }
 
