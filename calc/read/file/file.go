@@ -42,13 +42,13 @@ func KindOf(name string, head []byte) string {
 		return GGUF
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte{0x80, 2}), bytes.HasPrefix(head, []byte{0x80, 4}):
 		return PyTorch
+	case len(head) > 9 && binary.LittleEndian.Uint64(head) < 1<<40 && head[8] == '{': // before JSON: the length may look like its beginning
+		return Safetensors
 	case len(trimmed) > 0 && trimmed[0] == '{':
 		if strings.HasSuffix(lower, ".index.json") {
 			return Index
 		}
 		return JSON
-	case len(head) > 9 && binary.LittleEndian.Uint64(head) < 1<<40 && head[8] == '{':
-		return Safetensors
 	case strings.HasSuffix(lower, ".safetensors"):
 		return Safetensors
 	case strings.HasSuffix(lower, ".pt"), strings.HasSuffix(lower, ".pth"), strings.HasSuffix(lower, ".bin"), strings.HasSuffix(lower, ".ckpt"):

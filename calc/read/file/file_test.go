@@ -151,6 +151,7 @@ func TestKindOf(t *testing.T) {
 		{"m", "GGUF\x03", file.GGUF},
 		{"m.bin", "PK\x03\x04", file.PyTorch},
 		{"m", "\x80\x02\x8a", file.PyTorch},
+		{"m", " {\x00\x00\x00\x00\x00\x00{\"a\"", file.Safetensors},
 		{"m", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\"", file.Safetensors},
 		{"model.safetensors.index.json", " {", file.Index},
 		{"config.json", "\xef\xbb\xbf{", file.JSON},

@@ -16,9 +16,9 @@ import (
 const (
 	maxStack = 1 << 16
 	maxMarks = 1 << 12
-	maxMemo  = 1 << 20
+	maxMemo  = 600_000
 	// maxCost bounds the bytes of what is built.
-	maxCost = 28 << 20
+	maxCost = 24 << 20
 )
 
 // Values are nil, bool, int64, float64, string, blob, *list, *dict, global, *storage, *tensor or *object.

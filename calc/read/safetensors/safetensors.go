@@ -3,6 +3,7 @@
 package safetensors
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -53,7 +54,9 @@ func Read(r io.ReaderAt, size int64) (f *checkpoint.File, err error) {
 	if s.Peek() != '{' {
 		return nil, fault.New("safetensors-header", "header")
 	}
-	var spans []span
+	n = uint64(min(bytes.Count(data, []byte(`"data_offsets"`)), checkpoint.MaxTensors))
+	f.Tensors = make([]checkpoint.Tensor, 0, n)
+	spans := make([]span, 0, n)
 	s.Object(func(name string) {
 		if name == "__metadata__" {
 			metadata(s, f.Metadata)
@@ -65,7 +68,7 @@ func Read(r io.ReaderAt, size int64) (f *checkpoint.File, err error) {
 	})
 	s.End()
 	unique(f)
-	check(f, spans, size-8-int64(n))
+	check(f, spans, size-8-int64(len(data)))
 	return f, nil
 }
 

@@ -216,7 +216,8 @@ class Dropout:
 
 
 def measure(model, x, y, loss_fn):
-    outside = {address(t) for t in [*model.parameters(), *model.buffers(), *flat(list(vars(model).values())), x, y]}
+    held = [*model.parameters(), *model.buffers(), *flat(list(vars(model).values())), x, y]     # so that no address is used again
+    outside = {address(t) for t in held}
     kept, live = {}, Live()
 
     def pack(t):
