@@ -147,6 +147,10 @@ func TestFiguresTell(t *testing.T) {
 		"maps":   "ReLU 1, sortie : 32 × 128 × 128 × float32 (4 o) = 2 097 152 octets. ReLU relit sa sortie pour savoir où elle est nulle.",
 		"blocks": "Poids, la couche 0 (Conv2d) : 3 456 octets demandés, bloc de 3 584 octets, 128 octets d’arrondi.",
 	} {
+		// Away from where the figure before left it: a piece may scroll under it.
+		if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 1, 1)); err != nil {
+			t.Fatal(err)
+		}
 		tab.show(figure)
 		told := func() string { return tab.text("[data-figure=" + figure + "] .readout") }
 		hint := told()
