@@ -28,7 +28,8 @@ type document struct {
 	figures      *figures
 	choices      []js.Value // radio buttons outside the islands
 	fresh        bool       // nothing has been shown but what the document came with
-	explain      func()     // makes buttons of the numbers, once the islands are in place
+	untouched    func() bool
+	explain      func() // makes buttons of the numbers, once the islands are in place
 	last         view.Figures
 	guard        func(func())
 }
@@ -82,6 +83,7 @@ func (d *document) listen(page *ui.Page) {
 	d.switches = d.all("[data-lang-switch], [data-state-link]")
 	d.figures = newFigures(d, page)
 	d.explain = func() { bindNumbers(d, page) }
+	d.untouched = page.Untouched
 	d.choices = d.all("[data-set]")
 	for _, choice := range d.choices {
 		d.figures.on(choice, "change", func(js.Value) { page.Set(attribute(choice, "data-set"), attribute(choice, "value")) })
@@ -143,7 +145,7 @@ func (d *document) Show(f view.Figures, moving bool) {
 	for _, s := range d.scrubs {
 		s.show(f)
 	}
-	d.figures.show(figure.Of(f), state.With(view.ScrubBatch, 1).Fragment(), !moving, d.fresh && state == view.Default())
+	d.figures.show(figure.Of(f), state.With(view.ScrubBatch, 1).Fragment(), !moving, d.fresh && d.untouched())
 	d.fresh = false
 }
 
@@ -343,7 +345,11 @@ func (d *document) Fragment(state string) {
 func (d *document) Copy(fragment string, done func(bool)) {
 	address := d.window.Get("URL").New(d.window.Get("location").Get("href"))
 	address.Set("hash", fragment)
-	text := address.Get("href")
+	d.copyText(address.Get("href"), done)
+}
+
+// copyText copies a text, and tells whether it could.
+func (d *document) copyText(text js.Value, done func(bool)) {
 	clipboard := d.window.Get("navigator").Get("clipboard")
 	if !clipboard.Truthy() { // not on http://
 		done(d.copySelection(text))

@@ -119,6 +119,17 @@ func (f *figures) bind(element js.Value) {
 			}
 		})
 	}
+	for _, button := range within(element, "[data-copy]") {
+		f.on(button, "click", func(js.Value) { f.copyLayers(attribute(button, "data-copy"), element.Call("querySelector", ".said")) })
+	}
+	f.on(element, "click", func(event js.Value) {
+		if button := event.Get("target").Call("closest", "[data-sort]"); button.Truthy() {
+			column := attribute(button, "data-sort")
+			f.subject.Sort = f.subject.Sort.By(column)
+			f.draw(shown, figure.Sorted)
+			element.Call("querySelector", `[data-sort="`+column+`"]`).Call("focus")
+		}
+	})
 	for _, plot := range within(element, "[data-plot]") {
 		f.bindPlot(plot)
 	}
@@ -231,7 +242,7 @@ func (f *figures) bindBrowser(browsed, readout js.Value) {
 // show takes a new subject. fresh says that the document already shows it, as
 // it came; key names the settings that a curve depends on.
 func (f *figures) show(s figure.Subject, key string, paused, fresh bool) {
-	s.Cursor = f.subject.Cursor
+	s.Cursor, s.Sort = f.subject.Cursor, f.subject.Sort
 	if figure.Columns(s.Now) != figure.Columns(f.subject.Now) {
 		s.Cursor = figure.AtPeak
 	}
@@ -284,6 +295,17 @@ func (f *figures) draw(shown *shownFigure, when figure.When) {
 		}
 		part.set(drawn.Attributes)
 	}
+}
+
+// copyLayers copies the layers' table as text, and tells whether it could.
+func (f *figures) copyLayers(format string, said js.Value) {
+	f.d.copyText(js.ValueOf(figure.LayersText(f.subject, format)), func(copied bool) {
+		words := attribute(said, "data-refused")
+		if copied {
+			words = attribute(said, "data-said")
+		}
+		said.Set("textContent", words)
+	})
 }
 
 func (p *shownPart) set(attributes []markup.Attr) {

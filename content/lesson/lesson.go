@@ -24,12 +24,13 @@ var files embed.FS
 
 // Names of the pages.
 const (
-	Lesson = "lesson"
-	OOM    = "oom"
+	Lesson   = "lesson"
+	OOM      = "oom"
+	Workshop = "atelier"
 )
 
 // Pages lists them.
-var Pages = []string{Lesson, OOM}
+var Pages = []string{Lesson, Workshop, OOM}
 
 // Source is a page's text in a language.
 func Source(page string, lang content.Lang) string {

@@ -28,6 +28,8 @@ type Subject struct {
 	Infer, Times8 calc.Result
 	// Curve is the memory by batch size; nil: not computed yet.
 	Curve *Curve
+	// Sort orders the table of the layers.
+	Sort Sort
 	// Cursor is the column of the timeline that the reader looks at; negative: the peak.
 	Cursor int
 }
@@ -47,10 +49,11 @@ const (
 	Memory   = "memory"
 	Blocks   = "blocks"
 	Infer    = "infer"
+	Layers   = "layers"
 )
 
 // Names lists them in the order of the lesson.
-var Names = []string{Slots, Images, Maps, Timeline, Memory, Blocks, Infer}
+var Names = []string{Slots, Images, Maps, Timeline, Memory, Blocks, Infer, Layers}
 
 // When says what changes make a part worth redrawing.
 type When uint8
@@ -62,6 +65,8 @@ const (
 	Late
 	// Looked: also when the cursor moves.
 	Looked
+	// Sorted: also when the table is sorted.
+	Sorted
 )
 
 // part is a piece of a figure that is redrawn as a whole.
@@ -90,6 +95,7 @@ var designs = map[string]design{
 	Memory:   memory,
 	Blocks:   blocks,
 	Infer:    infer,
+	Layers:   layers,
 }
 
 // Part is one part of a figure, drawn.
@@ -143,7 +149,7 @@ func HTML(name string, s Subject, caption string) string {
 	}
 	kids := d.frame(s, parts)
 	kids = append(kids, markup.Node{Tag: "figcaption", Drawn: caption})
-	if table, ok := parts["table"]; ok {
+	if table, ok := parts["table"]; ok && name != Layers {
 		kids = append(kids, markup.Elem("details", markup.A("class", "twin"),
 			markup.Elem("summary", nil, text(s.Lang, "figure.numbers")), table))
 	}

@@ -153,7 +153,7 @@ func TestTwins(t *testing.T) {
 		if tables != 1 {
 			t.Errorf("%s: %d tables", name, tables)
 		}
-		if pictures == 0 && !slices.Contains([]string{Slots, Maps, Blocks}, name) { // lists of labelled pieces
+		if pictures == 0 && !slices.Contains([]string{Slots, Maps, Blocks, Layers}, name) { // lists of labelled pieces
 			t.Errorf("%s: no picture has words", name)
 		}
 	}
@@ -415,5 +415,50 @@ func TestInfer(t *testing.T) {
 		if !strings.Contains(text, view.Exact(content.French, n)) {
 			t.Errorf("no %d", n)
 		}
+	}
+}
+
+// The layers' table sorts by each column, both ways, and keeps its rows.
+func TestLayersSort(t *testing.T) {
+	s := subject(t, view.Default(), content.English)
+	first := func() string { return s.sorted()[0].Path }
+	for _, c := range []struct{ column, once, twice string }{
+		{ByCall, "<loss>", "0"}, {BySaved, "1", "0"}, {ByParams, "9", "1"}, {ByType, "11", "<loss>"}, {ByOutput, "0", "<loss>"},
+	} {
+		s.Sort = Sort{}.By(c.column)
+		once := first()
+		s.Sort = s.Sort.By(c.column)
+		if twice := first(); once != c.once || twice != c.twice {
+			t.Errorf("by %s: %s first, then %s, want %s and %s", c.column, once, twice, c.once, c.twice)
+		}
+		if len(s.sorted()) != len(s.Now.Layers) {
+			t.Errorf("by %s: rows are lost", c.column)
+		}
+		source := Parts(Layers, s, Sorted)[0].HTML
+		if n := strings.Count(source, `aria-sort="none"`); n != 4 {
+			t.Errorf("by %s: %d columns unsorted", c.column, n)
+		}
+	}
+}
+
+// The table as text holds every layer's exact numbers.
+func TestLayersText(t *testing.T) {
+	s := subject(t, view.Default(), content.French)
+	s.Sort = Sort{}.By(BySaved)
+	for format, want := range map[string]string{
+		"csv":      "path,type,output,params,saved\n1,ReLU,32x32x128x128,0,67108864\n",
+		"markdown": "| path | type | output | params | saved |\n|---|---|---|---:|---:|\n| 1 | ReLU | 32x32x128x128 | 0 | 67108864 |\n",
+		"json":     "[\n  {\n    \"path\": \"1\",\n    \"type\": \"ReLU\",\n    \"output\": [\n      32,\n      32,\n      128,\n      128\n    ],\n    \"params\": 0,\n    \"saved\": 67108864\n  },",
+	} {
+		got := LayersText(s, format)
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s begins %q", format, got[:min(len(got), 200)])
+		}
+	}
+	if got := strings.Count(LayersText(s, "csv"), "\n"); got != len(s.Now.Layers)+1 {
+		t.Errorf("%d lines for %d layers", got, len(s.Now.Layers))
+	}
+	if got := quoted(`a "b", c`); got != `"a ""b"", c"` {
+		t.Errorf("quoted: %s", got)
 	}
 }

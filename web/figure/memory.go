@@ -39,6 +39,9 @@ func pointOf(batch int64, r calc.Result) CurvePoint {
 	return CurvePoint{batch, r.Peak.Allocated + r.Peak.Device - r.Peak.Reserved, r.Peak.Device, r.Fits != nil && *r.Fits}
 }
 
+// lessonPreset reads images.
+const lessonPreset = "lesson"
+
 // samples of a curve, besides the largest batch that fits and the first that does not.
 const samples = 20
 
@@ -202,7 +205,11 @@ func drawMemory(s Subject) []markup.Node {
 	sentence := s.text("figure.memory.wait", nil)
 	if s.Curve != nil && len(s.Curve.Points) > 1 {
 		each, fixed := s.Curve.slope()
-		sentence = s.text("figure.memory.slope", view.Args{"each": each, "fixed": fixed})
+		key := "figure.memory.slope.sample"
+		if s.Request.Model.Preset == lessonPreset {
+			key = "figure.memory.slope"
+		}
+		sentence = s.text(key, view.Args{"each": each, "fixed": fixed})
 	}
 	axis := []markup.Node{label("0", "13", "start", "", s.count(0)), label("50%", "13", "middle", "", s.text("figure.memory.axis", nil)), label("100%", "13", "end", "", s.count(top))}
 	legend := markup.Elem("ul", markup.A("class", "legend"),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"vrametre/calc"
 	"vrametre/web/ui/markup"
@@ -173,9 +174,13 @@ func (s Subject) place(at string) string {
 // spot is the layer's short name, for a list.
 func (s Subject) spot(at string) string {
 	for _, row := range s.Now.Layers {
-		if row.Path == at && at != "<loss>" {
-			return s.text("figure.spot", view.Args{"type": row.Type, "path": row.Path})
+		if row.Path != at || at == "<loss>" {
+			continue
 		}
+		if strings.Trim(at, "0123456789.") != "" { // a name says enough
+			return s.text("figure.spot.named", view.Args{"path": row.Path})
+		}
+		return s.text("figure.spot", view.Args{"type": row.Type, "path": row.Path})
 	}
 	return s.place(at)
 }

@@ -167,7 +167,7 @@ func starting(name string) (s start, err error) {
 	if s.scene, err = view.Compute(state); err != nil {
 		return s, err
 	}
-	if name == lesson.OOM {
+	if name != lesson.Lesson {
 		s.advice, err = view.AllAdvice(state)
 	}
 	return s, err
@@ -326,12 +326,17 @@ func (b *builder) render(p page) ([]byte, error) {
 func (b *builder) templates(p page, f view.Figures) *template.Template {
 	t := template.New("")
 	t.Funcs(template.FuncMap{
-		"t":           func(key string) string { return view.Text(f.Lang(), key, nil) },
-		"v":           func(ref string) (template.HTML, error) { return value(f, ref) },
-		"list":        func(items ...string) []string { return items },
-		"number":      func(i int) int { return i + 1 },
-		"tensors":     func() []string { return view.TensorKinds },
-		"parts":       func() []string { return lessonParts },
+		"t":       func(key string) string { return view.Text(f.Lang(), key, nil) },
+		"v":       func(ref string) (template.HTML, error) { return value(f, ref) },
+		"list":    func(items ...string) []string { return items },
+		"number":  func(i int) int { return i + 1 },
+		"tensors": func() []string { return view.TensorKinds },
+		"parts": func() []string {
+			if p.Name == lesson.Workshop {
+				return calc.PartKinds
+			}
+			return lessonParts
+		},
 		"budgetLines": func() []string { return lessonLines },
 		"assumptions": calc.AssumptionIDs,
 		"quiz": func(kind, section string) template.HTML {

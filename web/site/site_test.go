@@ -282,10 +282,10 @@ func TestPagesAreWellFormed(t *testing.T) {
 				t.Errorf("%s: <%s> says %q", p.Path, n.Data, n.FirstChild.Data)
 			}
 		}
-		if sections := map[string]int{lesson.Lesson: 10, lesson.OOM: 4}[p.Name]; counts["h1"] != 1 || counts["main"] != 1 || counts["h2"] != sections {
+		if sections := map[string]int{lesson.Lesson: 10, lesson.OOM: 4, lesson.Workshop: 8}[p.Name]; counts["h1"] != 1 || counts["main"] != 1 || counts["h2"] != sections {
 			t.Errorf("%s: %d h1, %d main, %d h2", p.Path, counts["h1"], counts["main"], counts["h2"])
 		}
-		for _, name := range map[string][]string{lesson.Lesson: {"tank", "toolbar", "settings", "where"}, lesson.OOM: {"tank", "toolbar", "settings", "oom", "card", "advice"}}[p.Name] {
+		for _, name := range map[string][]string{lesson.Lesson: {"tank", "toolbar", "settings", "where"}, lesson.OOM: {"tank", "toolbar", "settings", "oom", "card", "advice"}, lesson.Workshop: {"tank", "toolbar", "model", "training", "card", "advice"}}[p.Name] {
 			if !islands[name] {
 				t.Errorf("%s: no island %s", p.Path, name)
 			}

@@ -106,7 +106,7 @@ type adviser struct {
 func (p *Page) advise() {
 	c := p.island(island.Remedies)
 	state := p.scene.State
-	if c == nil || p.adviser.started && p.adviser.state == state {
+	if c == nil || p.shown.Workshop.Fault != "" || p.adviser.started && p.adviser.state == state {
 		return
 	}
 	if p.adviser.started {

@@ -62,6 +62,7 @@ const (
 // Page holds the islands of one document together.
 type Page struct {
 	document Document
+	name     string
 	lang     content.Lang
 	session  *Session
 	scene    view.Scene
@@ -80,6 +81,7 @@ type Page struct {
 
 	framed  bool // a frame is asked for
 	due     bool // a rendering is
+	edits   int  // counts edits of the workshop's layers
 	moved   int  // counts changes, to tell whether the reader has paused since
 	written bool // the address holds a state
 }
@@ -89,16 +91,24 @@ type Page struct {
 func NewPage(d Document, name string, lang content.Lang, fragment string, islands []string) (*Page, error) {
 	state := view.Start(name)
 	if isState(fragment) {
-		state = view.ParseFragment(fragment)
+		state = view.ParseFragment(fragment).On(name)
 	} else if kept := d.Remembered(); kept != "" {
 		state.Device = view.ParseKept(state.Device, kept)
 	}
 	scene, err := view.Compute(state)
+	fault := err
+	if isFault(err) { // the start's answer stands until the reader's question is one
+		scene, err = view.Compute(view.Start(name))
+		scene.State = state
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{document: d, lang: lang, session: NewSession(state), scene: scene, written: isState(fragment), initial: view.Start(name)}
+	p := &Page{document: d, name: name, lang: lang, session: NewSession(state), scene: scene, written: isState(fragment), initial: view.Start(name)}
 	p.shown = island.Start(p.Figures(), name)
+	if fault != nil {
+		p.shown.Workshop.Blame(state, fault, lang)
+	}
 	p.shown.Card.Remember, p.shown.Card.Forgetful = d.Remembered() != "", !d.Remembers()
 	for _, name := range islands {
 		p.islands = append(p.islands, &component{page: p, name: name})
@@ -140,12 +150,15 @@ func (p *Page) Set(control, value string) {
 // State is what the reader has chosen, even if not shown yet.
 func (p *Page) State() view.State { return p.session.State() }
 
+// Untouched says that the page is as it came.
+func (p *Page) Untouched() bool { return p.session.State() == p.initial }
+
 // Navigate follows an address typed, pasted or gone back to. One without a
 // state, such as a link to a section, changes nothing.
 func (p *Page) Navigate(fragment string) {
 	if isState(fragment) {
 		p.written = true
-		p.change("", view.ParseFragment(fragment))
+		p.change("", view.ParseFragment(fragment).On(p.name))
 	}
 }
 
@@ -221,12 +234,16 @@ func (p *Page) refresh() {
 // follow shows the state while it may still be moving.
 func (p *Page) follow() {
 	scene, err := p.scene.Follow(p.session.State())
-	if err != nil {
+	switch {
+	case isFault(err):
+		p.scene.State = p.session.State() // its answer stays, and is marked as such
+	case err != nil:
 		p.document.Failed(err)
 		return
+	default:
+		p.scene = scene
+		p.document.Show(p.Figures(), true)
 	}
-	p.scene = scene
-	p.document.Show(p.Figures(), true)
 	if !p.due {
 		p.due = true
 		p.document.After(renderEvery, func() {
@@ -249,12 +266,20 @@ func (p *Page) follow() {
 
 // settle adds what costs more than a move allows.
 func (p *Page) settle() {
-	scene, err := view.Compute(p.session.State())
+	state := p.session.State()
+	scene, err := view.Compute(state)
+	if isFault(err) {
+		p.scene.State = state
+		p.shown.Workshop.Blame(state, err, p.lang)
+		p.render()
+		return
+	}
 	if err != nil {
 		p.document.Failed(err)
 		return
 	}
 	p.scene = scene
+	p.shown.Workshop.Look(scene, p.lang)
 	p.document.Show(p.Figures(), false)
 	p.explain()
 	p.advise()
@@ -269,7 +294,7 @@ func (p *Page) render() {
 
 // light says which islands follow while a slider moves; the others wait for the pause.
 func light(name string) bool {
-	return name != island.OOM && name != island.MyCard && name != island.Remedies
+	return name != island.OOM && name != island.MyCard && name != island.Remedies && name != island.Model && name != island.Training
 }
 
 func (p *Page) renderOf(chosen func(name string) bool) {
@@ -302,7 +327,9 @@ func (p *Page) mounted(c *component) {
 		p.place(c)
 	}
 	if p.placed == len(p.islands) {
-		p.document.Show(p.Figures(), false)
+		if p.shown.Workshop.Fault == "" {
+			p.document.Show(p.Figures(), false)
+		}
 		p.document.Ready()
 		p.advise()
 		if p.island(island.MyCard) != nil {

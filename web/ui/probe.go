@@ -32,6 +32,8 @@ func (p *Page) act(action, value string) {
 		p.measure()
 	case island.ActionCancel:
 		p.cancel = true
+	default:
+		p.editRows(action, value)
 	}
 }
 
@@ -102,6 +104,9 @@ func (p *Page) field(name, value string, typing bool) bool {
 			p.shown.Card.Query = value
 			p.render()
 		}
+		return true
+	}
+	if p.workshopField(name, value, typing) {
 		return true
 	}
 	apply, ok := fields[name]
@@ -210,19 +215,27 @@ func (p *Page) fieldValue(name string) string {
 // syncFields has every field show what it stands for: a box that was typed
 // into no longer follows its attributes.
 func (p *Page) syncFields() {
-	c := p.island(island.MyCard)
-	if c == nil || !c.mounted {
-		return
-	}
-	inputs := c.JSValue().Call("querySelectorAll", "[data-field]")
-	for i := range inputs.Length() {
-		input := inputs.Index(i)
-		switch value := p.fieldValue(attributeOf(input, "data-field")); {
-		case value == "":
-		case input.Get("type").String() == "checkbox":
-			input.Set("checked", value == checked(true))
-		default:
-			input.Set("value", value)
+	for _, name := range []string{island.MyCard, island.Model, island.Training} {
+		c := p.island(name)
+		if c == nil || !c.mounted {
+			continue
+		}
+		inputs := c.JSValue().Call("querySelectorAll", "[data-field]")
+		for i := range inputs.Length() {
+			input := inputs.Index(i)
+			field := attributeOf(input, "data-field")
+			value, ours := p.workshopValue(field)
+			if !ours {
+				value = p.fieldValue(field)
+			}
+			switch {
+			case value == "" && !ours:
+			case ours && input.Get("type").String() == "text" && input.Call("matches", ":focus").Bool(): // being typed into
+			case input.Get("type").String() == "checkbox":
+				input.Set("checked", value == checked(true))
+			case input.Get("value").String() != value:
+				input.Set("value", value)
+			}
 		}
 	}
 }

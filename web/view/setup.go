@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"vrametre/calc"
+	"vrametre/content"
 )
 
 // PageWorkshop is the calculator's page: any model, any training.
@@ -326,4 +327,65 @@ func parseInput(s string) (calc.Input, error) {
 		return calc.Input{}, &calc.Error{Code: "input-syntax", At: "input", Args: map[string]any{"text": s}}
 	}
 	return calc.Input{Shape: shape}, nil
+}
+
+// Setting reads a setting of the workshop; the optimizer is the lesson's where
+// the lesson offers it.
+func (s State) Setting(name string) string {
+	if name == SetupOptimizer && s.Setup.Optimizer == "" {
+		return s.Optimizer
+	}
+	return s.Setup.Value(name)
+}
+
+// WithSetting sets one.
+func (s State) WithSetting(name, value string) State {
+	if name == SetupOptimizer {
+		if slices.ContainsFunc(Optimizers, func(o Optimizer) bool { return o.ID == value }) {
+			s.Setup.Optimizer = ""
+			return s.WithOptimizer(value)
+		}
+	}
+	s.Setup = s.Setup.With(name, value)
+	return s
+}
+
+// Outputs are the shape, for one sample, and the parameters of each row that a result knows.
+func Outputs(rows []Row, layers []calc.LayerRow, lang content.Lang) (shapes, params []string) {
+	shapes, params = make([]string, len(rows)), make([]string, len(rows))
+	for i, r := range rows {
+		path := strings.TrimSpace(r.Name)
+		if path == "" {
+			path = strconv.Itoa(i)
+		}
+		for _, layer := range layers {
+			if layer.Path != path || len(layer.Output) == 0 {
+				continue
+			}
+			shapes[i] = Shape(layer.Output[1:])
+			if layer.Params > 0 {
+				params[i] = Count(lang, layer.Params)
+			}
+			break
+		}
+	}
+	return shapes, params
+}
+
+// LayersBefore works out the layers before a row that cannot be.
+func (s State) LayersBefore(row int) []calc.LayerRow {
+	if row <= 0 {
+		return nil
+	}
+	s.Setup = s.Setup.WithList(s.Setup.List()[:row])
+	r, err := s.Ask(content.French)
+	if err != nil {
+		return nil
+	}
+	r.Loss, r.Want = "none", []string{calc.WantLayers}
+	result, err := calc.Estimate(r)
+	if err != nil {
+		return nil
+	}
+	return result.Layers
 }

@@ -23,10 +23,12 @@ const (
 	OOM      = "oom"
 	MyCard   = "card"
 	Remedies = "advice"
+	Model    = "model"
+	Training = "training"
 )
 
 // Names lists them.
-var Names = []string{Tank, Toolbar, Settings, Where, OOM, MyCard, Remedies}
+var Names = []string{Tank, Toolbar, Settings, Where, OOM, MyCard, Remedies, Model, Training}
 
 // View is all that an island shows.
 type View struct {
@@ -44,12 +46,15 @@ type View struct {
 	// Advice is what the engine has found so far; AdviceMissing that it goes on.
 	Advice        []calc.Advice
 	AdviceMissing bool
+	// Workshop is what the workshop's islands know.
+	Workshop Workshop
 }
 
 // Start is how a page begins: nothing asked, nothing pasted.
 func Start(f view.Figures, page string) View {
 	v := View{Figures: f, Page: page, Initial: view.Start(page), Message: Explain(view.ExampleMessage, f)}
 	v.Message.Example = true
+	v.Workshop.Look(f.Scene(), f.Lang())
 	v.Card.Memory, v.Card.Cap = 8, view.DefaultMeasure>>30
 	v.Card.Measurement.State = view.MeasureIdle
 	return v
@@ -73,6 +78,10 @@ func Tree(name string, v View) markup.Node {
 		return card(v)
 	case Remedies:
 		return advice(v)
+	case Model:
+		return model(v)
+	case Training:
+		return training(v.Figures)
 	}
 	panic("no island is named " + name)
 }
@@ -114,6 +123,8 @@ func toolbar(v View) markup.Node {
 		key := "toolbar." + action
 		if action == "reset" && v.Page == view.PageOOM {
 			key += ".oom"
+		} else if action == "reset" && v.Page == view.PageWorkshop {
+			key += ".atelier"
 		}
 		return markup.Elem("button", attrs, markup.Text(text(f, key)))
 	}
