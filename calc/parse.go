@@ -5,11 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
+	"unicode/utf8"
 
 	"vrametre/calc/fault"
 )
@@ -21,65 +22,200 @@ type Error = fault.Error
 const MaxRequestBytes = 64 << 20
 
 // ParseRequest reads a request strictly: unknown fields, wrong types and numbers that are
-// explicitly zero where zero makes no sense are errors that name the field.
+// explicitly zero where zero makes no sense are errors that name the field by its whole path.
 func ParseRequest(data []byte) (Request, error) {
 	var r Request
 	if len(data) > MaxRequestBytes {
 		return r, fault.New("request-too-large", "", "bytes", len(data), "limit", MaxRequestBytes)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&r); err != nil {
-		return r, jsonError(err)
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil {
+		return r, syntaxError(data, err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return r, fault.New("request-syntax", "", "offset", dec.InputOffset())
+	if b := bytes.TrimSpace(whole); b[0] != '{' {
+		return r, fault.New("request-syntax", "")
 	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(data, &given); err != nil {
-		return r, jsonError(err)
+	if err := inspect("", reflect.TypeFor[Request](), whole); err != nil {
+		return r, err
 	}
-	if given == nil { // null
-		return r, fault.New("request-syntax", "", "offset", 0)
-	}
-	for name := range given { // encoding/json takes any case
-		if !slices.Contains(requestFields(), name) {
-			return r, fault.New("field-unknown", name, "field", name, "close", closestField(name))
+	if err := json.Unmarshal(data, &r); err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			return r, e
 		}
-	}
-	for _, name := range []string{"batch", "accumulation", "steps"} {
-		if v, ok := given[name]; ok && string(v) == "0" {
-			return r, fault.New("field-positive", name, "value", 0)
-		}
+		return r, fault.New("request-syntax", "", "detail", err.Error())
 	}
 	return r, nil
 }
 
-func jsonError(err error) error {
-	var e *Error
+// syntaxError says where data stops being JSON, as line:column counted in characters, and what would mend it.
+func syntaxError(data []byte, err error) error {
 	var syntax *json.SyntaxError
-	var typ *json.UnmarshalTypeError
-	var encoding base64.CorruptInputError
-	switch {
-	case errors.As(err, &e):
-		return e
-	case errors.As(err, &syntax):
-		return fault.New("request-syntax", "", "offset", syntax.Offset)
-	case errors.As(err, &typ):
-		if typ.Field == "" {
-			return fault.New("request-syntax", "", "offset", typ.Offset)
+	if !errors.As(err, &syntax) {
+		return fault.New("request-syntax", "", "detail", err.Error())
+	}
+	at := int(syntax.Offset) - 1 // the byte that cannot stand there
+	fix, found := "value", ""
+	for _, c := range []struct{ says, fix string }{
+		{"unexpected end", "end"}, {"after object key:value pair", "comma"}, {"after array element", "comma"}, {"object key string", "key"},
+		{"after object key", "colon"}, {"after top-level value", "after"}, {"in string", "text"}, {"hexadecimal character", "text"},
+	} {
+		if strings.Contains(syntax.Error(), c.says) {
+			fix = c.fix
+			break
 		}
-		return fault.New(wanted(typ.Type), typ.Field)
-	case errors.As(err, &encoding):
-		return fault.New("file-base64", "model.file.base64", "offset", int64(encoding))
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.New("request-syntax", "", "offset", 0)
 	}
-	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
-		name = strings.Trim(name, `"`)
-		return fault.New("field-unknown", name, "field", name, "close", closestField(name))
+	switch fix {
+	case "end":
+		at, found = len(bytes.TrimRight(data, " \t\r\n")), "end"
+	case "value": // the whole word
+		word := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+		for at > 0 && word(data[at-1]) {
+			at--
+		}
+		end := at
+		for end < len(data) && word(data[end]) {
+			end++
+		}
+		found = string(data[at:end])
 	}
-	return fault.New("request-syntax", "", "detail", err.Error())
+	if found == "" {
+		r, _ := utf8.DecodeRune(data[at:])
+		found = string(r)
+	}
+	before := data[:at]
+	line, column := bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])+1
+	return fault.New("request-syntax", fmt.Sprintf("%d:%d", line, column), "line", line, "column", column, fix, found)
+}
+
+// positive are the numbers that a request must not set to zero, which stands for their default.
+var positive = []string{"batch", "accumulation", "steps", "num_classes", "input.tokens"}
+
+// inspect finds what in raw t does not have, or has in another type. at is raw's own path.
+func inspect(at string, t reflect.Type, raw json.RawMessage) error {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case string(raw) == "null":
+		return nil
+	case t.Kind() == reflect.Pointer:
+		return inspect(at, t.Elem(), raw)
+	case t == reflect.TypeFor[Inputs]() && raw[0] == '{':
+		return inspect(at, reflect.TypeFor[Input](), raw)
+	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[Checkpointing]() && raw[0] == '"':
+		return nil
+	case t == reflect.TypeFor[Checkpointing]():
+		return inspect(at, reflect.TypeFor[[]string](), raw)
+	case t.Kind() == reflect.Struct:
+		return inspectFields(at, t, raw)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) != nil {
+			return fault.New("field-list", at)
+		}
+		for i, e := range list {
+			if err := inspect(fmt.Sprintf("%s[%d]", at, i), t.Elem(), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
+		var encoding base64.CorruptInputError
+		if errors.As(err, &encoding) {
+			return fault.New("file-base64", at, "offset", int64(encoding))
+		}
+		return fault.New(wanted(t), at)
+	}
+	if string(raw) == "0" && slices.Contains(positive, withoutIndices(at)) {
+		return fault.New("field-positive", at, "value", 0)
+	}
+	return nil
+}
+
+func inspectFields(at string, t reflect.Type, raw json.RawMessage) error {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) != nil {
+		return fault.New("field-object", at)
+	}
+	fields := fieldsOf(t)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		path := join(at, name)
+		f, ok := fields[name]
+		switch {
+		case ok:
+			if err := inspect(path, f, given[name]); err != nil {
+				return err
+			}
+		case t != reflect.TypeFor[Layer](): // whose other names are its arguments'
+			return fault.New("field-unknown", path, "field", path, "close", closestField(at, name, fields))
+		}
+	}
+	return nil
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// withoutIndices is the path of a field whatever its place in lists.
+func withoutIndices(at string) string {
+	for {
+		i := strings.IndexByte(at, '[')
+		j := strings.IndexByte(at, ']')
+		if i < 0 || j < i {
+			return at
+		}
+		at = at[:i] + at[j+1:]
+	}
+}
+
+// fieldsOf are the fields of a struct by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch tag {
+		case "-":
+		case "": // Layer's, which reads itself
+			if f.Name != "Args" {
+				out[strings.ToLower(f.Name)] = f.Type
+			}
+		default:
+			out[tag] = f.Type
+		}
+	}
+	return out
+}
+
+// closestField is the path of the field that a mistyped one resembles: one beside it, or the one of that name elsewhere
+// in a request.
+func closestField(at, name string, fields map[string]reflect.Type) string {
+	if best := fault.Closest(name, slices.Collect(maps.Keys(fields))); best != "" {
+		return join(at, best)
+	}
+	var found string
+	var search func(at string, t reflect.Type)
+	search = func(at string, t reflect.Type) {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			return
+		}
+		fields := fieldsOf(t)
+		for _, n := range slices.Sorted(maps.Keys(fields)) {
+			path := join(at, n)
+			if n == name && found == "" {
+				found = path
+			}
+			search(path, fields[n])
+		}
+	}
+	search("", reflect.TypeFor[Request]())
+	return found
 }
 
 // wanted is the code that says what a field of that type takes.
@@ -101,39 +237,18 @@ func wanted(t reflect.Type) string {
 	return "field-object"
 }
 
-// requestFields lists the names of Request's fields in JSON.
-var requestFields = sync.OnceValue(func() []string {
-	t := reflect.TypeFor[Request]()
-	var out []string
-	for i := range t.NumField() {
-		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		out = append(out, tag)
-	}
-	return out
-})
-
-// closestField is the field of a request that a mistyped one resembles.
-func closestField(name string) string {
-	for _, tag := range requestFields() {
-		if len(name) > 2 && (strings.EqualFold(tag, name) || strings.HasPrefix(tag, name[:len(name)-1]) || strings.HasPrefix(name, tag)) {
-			return tag
-		}
-	}
-	return ""
-}
-
 // UnmarshalJSON takes one input or a list.
 func (in *Inputs) UnmarshalJSON(data []byte) error {
 	if b := bytes.TrimSpace(data); len(b) > 0 && b[0] == '{' {
 		var one Input
-		if err := strict(data, &one); err != nil {
+		if err := json.Unmarshal(data, &one); err != nil {
 			return err
 		}
 		*in = Inputs{one}
 		return nil
 	}
 	var list []Input
-	if err := strict(data, &list); err != nil {
+	if err := json.Unmarshal(data, &list); err != nil {
 		return err
 	}
 	*in = list
@@ -148,12 +263,6 @@ func (in Inputs) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]Input(in))
 }
 
-func strict(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	return dec.Decode(v)
-}
-
 // UnmarshalJSON splits type, name and inputs from the constructor arguments.
 func (l *Layer) UnmarshalJSON(data []byte) error {
 	var m map[string]any
@@ -162,27 +271,16 @@ func (l *Layer) UnmarshalJSON(data []byte) error {
 	if err := dec.Decode(&m); err != nil {
 		return err
 	}
-	for key, to := range map[string]*string{"type": &l.Type, "name": &l.Name} {
-		if v, ok := m[key]; ok {
-			s, ok := v.(string)
-			if !ok {
-				return fault.New("field-text", "model.layers."+key)
-			}
-			*to = s
-			delete(m, key)
-		}
+	var known struct {
+		Type, Name string
+		Inputs     []string
 	}
-	if v, ok := m["inputs"]; ok {
-		list, ok := v.([]any)
-		for _, e := range list {
-			s, isString := e.(string)
-			ok = ok && isString
-			l.Inputs = append(l.Inputs, s)
-		}
-		if !ok {
-			return fault.New("field-list", "model.layers.inputs")
-		}
-		delete(m, "inputs")
+	if err := json.Unmarshal(data, &known); err != nil {
+		return err
+	}
+	l.Type, l.Name, l.Inputs = known.Type, known.Name, known.Inputs
+	for _, key := range []string{"type", "name", "inputs"} {
+		delete(m, key)
 	}
 	l.Args = m
 	return nil

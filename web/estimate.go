@@ -53,15 +53,26 @@ func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 }
 
 // jsonLines tells many requests, one a line, from one request over several
-// lines: the whole is not JSON, but some line that is not indented is a whole object.
+// lines, broken though it may be. A first line that is a whole request ends it;
+// one that ends in the middle of something goes on below. Where the first line
+// is broken in itself, a later one that is a whole request tells.
 func jsonLines(input []byte) bool {
 	if json.Valid(input) {
 		return false
 	}
+	first := true
 	for line := range bytes.Lines(input) {
+		text := bytes.TrimSpace(line)
+		if len(text) == 0 {
+			continue
+		}
 		if line[0] == '{' && json.Valid(line) {
 			return true
 		}
+		if first && bytes.IndexByte([]byte("{[,:"), text[len(text)-1]) >= 0 {
+			return false
+		}
+		first = false
 	}
 	return false
 }

@@ -51,9 +51,13 @@ func TestEstimateRefusesOneBadRequest(t *testing.T) {
 		{`{"batch": "many"}`, "batch"},
 		{`{"batch": 0}`, "batch"},
 		{`{"model": {"preset": "resnt50"}, "language": "en"}`, "Did you mean resnet50?"},
-		{"{\n  \"batch\": 3,\n", "JSON"},
-		{`nonsense`, "JSON"},
-		{"{\n\"model\": {\"layers\": [\n  {\"type\": \"ReLU\"}\n]},\n", "JSON"},
+		{`{"language": "en", "optimizer": {"nam": "sgd"}}`, "optimizer.nam: Unknown field: optimizer.nam. Did you mean optimizer.name?"},
+		{"{\n  \"batch\": 3,\n", "2:14"},
+		{`nonsense`, "1:1"},
+		{"{\n\"model\": {\"layers\": [\n  {\"type\": \"ReLU\"}\n]},\n", "4:4"},
+		{"{\"model\": {\"layers\": [\n{\"type\": \"ReLU\"}\n{\"type\": \"ReLU\"}\n]}}", "3:1"},
+		{"{\n  \"é\": 3\n  \"batch\": 4\n}", "3:3"},
+		{"{\"batch\": 4,\n{\"type\": \"ReLU\"}\n}", "2:1"},
 	} {
 		status, stdout, stderr := shell(c.request, "estimate")
 		if status != 1 || stdout != "" {
@@ -69,6 +73,12 @@ func TestEstimateRefusesOneBadRequest(t *testing.T) {
 }
 
 func TestEstimateAnswersJSONLines(t *testing.T) {
+	for _, first := range []string{`{"batch": 1`, `{oops`, `nonsense`} {
+		status, stdout, _ := shell(first+"\n{\"batch\": 1}\n", "estimate")
+		if lines := strings.Split(stdout, "\n"); status != 0 || len(lines) != 3 || !strings.HasPrefix(lines[0], `{"error"`) || !strings.HasPrefix(lines[1], `{"parameters"`) {
+			t.Errorf("%s, then a request: status %d, %q", first, status, stdout)
+		}
+	}
 	status, stdout, stderr := shell("{\"batch\": 1}\n\n{\"batc\": 2, \"language\": \"en\"}\n{oops\n{\"batch\": 256}\n", "estimate")
 	if status != 0 || stderr != "" {
 		t.Fatalf("status %d, stderr %q", status, stderr)

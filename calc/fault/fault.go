@@ -87,3 +87,43 @@ func Catch(err *error) {
 		panic(r)
 	}
 }
+
+// Closest is the candidate that a mistyped name resembles: the same in another case, one that begins or continues it, or
+// the one at the smallest edit distance, if that is small. "": none.
+func Closest(name string, candidates []string) string {
+	slices.Sort(candidates)
+	best, at := "", len(name)/3+2
+	for _, c := range candidates {
+		d := distance(strings.ToLower(name), strings.ToLower(c))
+		if len(name) > 2 && (strings.HasPrefix(c, name) || strings.HasPrefix(name, c)) {
+			d = min(d, len(name)/3+1)
+		}
+		if d < at {
+			best, at = c, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 1 << 20
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		prev := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			prev, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, prev+cost)
+		}
+	}
+	return row[len(b)]
+}

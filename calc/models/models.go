@@ -68,7 +68,7 @@ func Find(name string) (*Preset, error) {
 	if p, ok := presets[name]; ok {
 		return p, nil
 	}
-	return nil, fault.New("preset-unknown", "model.preset", "preset", name, "close", closest(name, Names()))
+	return nil, fault.New("preset-unknown", "model.preset", "preset", name, "close", fault.Closest(name, Names()))
 }
 
 // image is an RGB input.
@@ -77,39 +77,6 @@ func image(side int64) []Input { return []Input{{Shape: []int64{3, side, side}}}
 // chain wraps a root whose forward gives one tensor.
 func chain(root *nn.Layer) *Net {
 	return &Net{Root: root, Forward: func(x ...torch.Tensor) []torch.Tensor { return []torch.Tensor{root.Call(x...)} }}
-}
-
-// closest is the candidate with the smallest edit distance, if it is small.
-func closest(s string, candidates []string) string {
-	best, at := "", len(s)/3+2
-	for _, c := range candidates {
-		if d := distance(s, c); d < at {
-			best, at = c, d
-		}
-	}
-	return best
-}
-
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 1 << 20
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			prev, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 // rootOf is a model that is an nn.Sequential.

@@ -2,9 +2,9 @@ package nn
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"vrametre/calc/fault"
 )
@@ -251,20 +251,14 @@ func (a *Args) Finish() error {
 		return a.err
 	}
 	a.Ignore("device", "dtype")
-	for n := range a.m {
+	for _, n := range slices.Sorted(maps.Keys(a.m)) {
 		if !a.used[n] {
-			return fault.New("argument-unknown", a.at, "type", a.typ, "argument", n)
+			return fault.New("argument-unknown", a.at, "type", a.typ, "argument", n, "close", fault.Closest(n, slices.Collect(maps.Keys(a.used))))
 		}
 	}
 	return nil
 }
 
 func unknownType(typ, at string) error {
-	best := ""
-	for _, n := range Types() {
-		if strings.EqualFold(n, typ) {
-			best = n
-		}
-	}
-	return fault.New("layer-unknown", at, "type", typ, "close", best)
+	return fault.New("layer-unknown", at, "type", typ, "close", fault.Closest(typ, slices.Concat(Types(), Functions())))
 }

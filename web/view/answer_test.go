@@ -153,8 +153,9 @@ func TestFailureOf(t *testing.T) {
 		{unknown, content.French, "field-unknown", "batc~: Champ inconnu~: batc. Vouliez-vous écrire batch~?"},
 		{fmt.Errorf("wrapped: %w", unknown), content.English, "field-unknown", "batc: Unknown field: batc. Did you mean batch?"},
 		{lost, content.English, "field-unknown", "x: Unknown field: x. The request schema lists the fields."},
-		{&calc.Error{Code: "request-syntax", Args: map[string]any{"offset": int64(7)}}, content.English, "request-syntax", "The request is not a valid JSON object: error near byte 7."},
-		{&calc.Error{Code: "request-syntax", Args: map[string]any{"offset": int64(0)}}, content.English, "request-syntax", "The request is not a valid JSON object."},
+		{&calc.Error{Code: "request-syntax", At: "2:7", Args: map[string]any{"line": 2, "column": 7, "comma": "{"}}, content.English, "request-syntax",
+			"2:7: The JSON is broken: a comma is missing before “{”, or this character is one too many."},
+		{&calc.Error{Code: "request-syntax"}, content.English, "request-syntax", "The request is not a valid JSON object."},
 		{errors.New("broken"), content.English, "unexpected", "The computation failed: broken."},
 	} {
 		f := FailureOf(c.err, c.lang)
