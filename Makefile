@@ -19,7 +19,7 @@ run: ## build the site, serve it on localhost, print the address
 	@go run ./web serve
 
 .PHONY: test
-test: fmt vet wasm browsers ## check everything: format, vet, the engine under Node, then all tests with a real browser
+test: fmt vet wasm browsers ## check everything: format, vet, the engine under Node, then all tests with real browsers
 	go test -timeout 20m ./...
 
 .PHONY: fmt
@@ -37,7 +37,7 @@ wasm: ## run the engine's tests as WebAssembly under Node
 	GOOS=js GOARCH=wasm go test -short -exec="$(WASM_EXEC)" ./calc/... ./content ./web/view/...
 
 .PHONY: browsers
-browsers: ## find the browser that the tests drive, or install it on Debian as root
+browsers: ## find the browsers that the tests drive, or install them on Debian as root
 	@.ci/browsers
 
 .PHONY: site

@@ -1,0 +1,279 @@
+package browsertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"vrametre/web/browsertest/webdriver"
+	"vrametre/web/site"
+)
+
+// engines are the browsers other than Chromium, as they come and with WebGPU.
+var engines = map[string]struct {
+	start func() (*webdriver.Browser, error)
+	// probed are the states that the browser's answers about the card may lead to.
+	probed []string
+	// card: only the card is of interest.
+	card bool
+}{
+	"firefox": {func() (*webdriver.Browser, error) { return webdriver.Firefox(nil) }, []string{"no-webgpu"}, false},
+	"firefox with WebGPU": {func() (*webdriver.Browser, error) {
+		return webdriver.Firefox(map[string]string{"dom.webgpu.enabled": "true", "gfx.webgpu.ignore-blocklist": "true"})
+	}, []string{"masked", "software", "no-adapter"}, true},
+	"webkit":             {func() (*webdriver.Browser, error) { return webdriver.WebKit() }, []string{"no-webgpu"}, false},
+	"webkit with WebGPU": {func() (*webdriver.Browser, error) { return webdriver.WebKit("--features=+WebGPU") }, []string{"no-webgpu", "no-adapter"}, true},
+}
+
+// window is an engine's window under test.
+type window struct {
+	*webdriver.Browser
+	t *testing.T
+}
+
+func (w window) open(address string) {
+	w.t.Helper()
+	if err := w.Open("about:blank"); err != nil { // a fragment alone would not load anything
+		w.t.Fatal(err)
+	}
+	if err := w.Open(address); err != nil {
+		w.t.Fatalf("%s: %v", address, err)
+	}
+	w.until(`document.body?.dataset.ready === ""`)
+}
+
+// until waits for a condition of the page, which may be leaving for another.
+func (w window) until(condition string) {
+	w.t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for {
+		var holds bool
+		err := w.Run(`return Boolean(`+condition+`)`, &holds)
+		if err == nil && holds {
+			return
+		}
+		if time.Now().After(deadline) {
+			var said string
+			_ = w.Run(`return document.body.dataset.engine + " " + document.querySelector(".banner")?.textContent + " " + JSON.stringify(self.complaints)`, &said)
+			w.t.Fatalf("never true: %s (%v, %s)", condition, err, said)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func (w window) text(selector string) string {
+	w.t.Helper()
+	var text string
+	if err := w.Run(fmt.Sprintf(`return document.querySelector(%q).textContent`, selector), &text); err != nil {
+		w.t.Fatalf("%s: %v", selector, err)
+	}
+	return strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(text)
+}
+
+func (w window) press(selector, keys string) {
+	w.t.Helper()
+	if err := w.Type(selector, keys); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// put gives a control a value, as a reader does.
+func (w window) put(selector, value string) {
+	w.t.Helper()
+	quoted, err := json.Marshal([]string{selector, value})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	err = w.Run(`const [selector, value] = `+string(quoted)+`;
+		const control = document.querySelector(selector);
+		control.value = value;
+		for (const event of ["input", "change"]) control.dispatchEvent(new Event(event, {bubbles: true}));`, nil)
+	if err != nil {
+		w.t.Fatalf("%s: %v", selector, err)
+	}
+}
+
+// whole checks that no figure of the page is empty and that nothing was thrown
+// or complained about.
+func (w window) whole(at string) {
+	w.t.Helper()
+	var faults []string
+	err := w.Run(`
+		const faults = [...(self.complaints ?? ["nothing listens to complaints"])];
+		if (document.querySelector(".banner")) faults.push("banner: " + document.querySelector(".banner").textContent);
+		if (document.body.dataset.engine !== "running") faults.push("engine " + document.body.dataset.engine);
+		for (const figure of document.querySelectorAll("main [data-v], .gauge [data-v]")) {
+			if (!figure.textContent.trim() || /undefined|NaN|\[object/.test(figure.textContent)) faults.push("empty: " + figure.outerHTML.slice(0, 120));
+		}
+		for (const chart of document.querySelectorAll("[data-chart]")) {
+			if (!chart.querySelector("svg path")) faults.push("no picture: " + chart.dataset.chart);
+		}
+		return faults;`, &faults)
+	if err != nil {
+		w.t.Fatalf("%s: %v", at, err)
+	}
+	for _, fault := range faults {
+		w.t.Errorf("%s: %s", at, fault)
+	}
+}
+
+// listening is a script that keeps what a page throws or complains about.
+const listening = `self.complaints = [];
+addEventListener("error", (e) => complaints.push("error: " + (e.message ?? "cannot load " + (e.target?.src || e.target?.href))), true);
+addEventListener("unhandledrejection", (e) => complaints.push("rejected: " + e.reason));
+for (const level of ["error", "warn"]) {
+	const say = console[level];
+	console[level] = (...words) => { complaints.push(level + ": " + words.join(" ")); say.apply(console, words); };
+}`
+
+// listened serves the site with that script first on every page.
+func listened(t *testing.T) (root string, server *httptest.Server) {
+	t.Helper()
+	files := site.Handler(os.DirFS(built))
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/complaints.js") {
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprint(w, listening)
+			return
+		}
+		if !strings.HasSuffix(r.URL.Path, "/") && path.Ext(r.URL.Path) != ".html" {
+			files.ServeHTTP(w, r)
+			return
+		}
+		answer := httptest.NewRecorder()
+		files.ServeHTTP(answer, r)
+		for name, values := range answer.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(answer.Code)
+		w.Write(bytes.Replace(answer.Body.Bytes(), []byte("<head>"), []byte(`<head><script src="/complaints.js"></script>`), 1))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/", server
+}
+
+// The journeys of a reader in the two other engines: the lesson, the workshop,
+// a pasted message, the card, and all of it offline.
+func TestOtherEngines(t *testing.T) {
+	for name, engine := range engines {
+		if strings.HasPrefix(name, "webkit") && runtime.GOOS != "linux" {
+			continue // WebKitGTK is Linux's
+		}
+		t.Run(name, func(t *testing.T) {
+			browser, err := engine.start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(browser.Close)
+			w := window{browser, t}
+			root, server := listened(t)
+			w.asksTheCard(root, engine.probed)
+			if engine.card {
+				return
+			}
+			w.explains(root)
+			w.teaches(root)
+			w.calculates(root)
+			w.until(`(await navigator.serviceWorker.getRegistration())?.active?.state === "activated"`)
+			server.CloseClientConnections()
+			server.Close()
+			w.staysOffline(root)
+		})
+	}
+}
+
+// The lesson follows the keyboard, in both languages, and answers scripts.
+func (w window) teaches(root string) {
+	w.t.Helper()
+	w.open(root)
+	w.press(slider, webdriver.Home+strings.Repeat(webdriver.ArrowRight, 3))
+	w.until(`/batch=[2-9]/.test(location.hash)`)
+	w.put(slider, "64")
+	w.until(`document.querySelector("[data-scrub=batch]").textContent.startsWith("64")`)
+	w.until(`location.hash.includes("batch=64")`)
+	w.whole("lesson")
+	var activations int64
+	if err := w.Run(`return (await vrametre.estimate({batch: 64})).rule_of_thumb.activations`, &activations); err != nil || activations != 2*117473280 {
+		w.t.Errorf("vrametre.estimate answers %v, %v", activations, err)
+	}
+	w.open(root + "en/")
+	if got := w.text("h1"); got != languages["en"].title {
+		w.t.Errorf("in English: %q", got)
+	}
+	w.whole("english lesson")
+}
+
+// The workshop knows another model.
+func (w window) calculates(root string) {
+	w.t.Helper()
+	w.open(root + workshop)
+	w.put(`[data-field="setup.model"]`, "resnet50")
+	w.until(`location.hash.includes("m=resnet50")`)
+	w.until(`document.querySelector('#result [data-v="params"]').textContent.replace(/\D/g, "") === "25557032"`)
+	w.whole("workshop")
+}
+
+// A pasted message is explained.
+func (w window) explains(root string) {
+	w.t.Helper()
+	w.open(root + oomPage)
+	w.put("[data-field=message]", pasted)
+	w.until(`document.querySelectorAll(".oom .mark").length === 5`)
+	if got := w.text(".candidates"); !strings.Contains(got, "32 × 12 × 512 × 512 × 4 o") {
+		w.t.Errorf("the request is decoded as %q", got)
+	}
+	w.whole("message")
+}
+
+// Whatever the browser tells of the card, the page says what it means.
+func (w window) asksTheCard(root string, states []string) {
+	w.t.Helper()
+	w.open(root + oomPage)
+	if err := w.Run(`document.querySelector("[data-action=probe]").click()`, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(`document.querySelector(".asked").dataset.state !== "unasked"`)
+	var asked struct {
+		State, Question string
+		Sentences       []string
+	}
+	err := w.Run(`return {
+		State: document.querySelector(".asked").dataset.state,
+		Question: document.querySelector(".asked .question").textContent.trim(),
+		Sentences: [...document.querySelectorAll(".heard li")].map((li) => li.textContent.trim()),
+	}`, &asked)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if !slices.Contains(states, asked.State) || asked.Question == "" || len(asked.Sentences) == 0 || asked.Sentences[0] == "" {
+		w.t.Errorf("the card: %+v, want one of %q", asked, states)
+	}
+	w.whole("card")
+}
+
+// With nobody to answer, every page opens, moves, and keeps its state when it
+// is loaded again.
+func (w window) staysOffline(root string) {
+	w.t.Helper()
+	if _, err := http.Get(root); err == nil {
+		w.t.Fatal("the server still answers")
+	}
+	for _, page := range []string{"#v=1&batch=64", workshop + "#v=1&m=resnet50", oomPage, "en/", "en/" + oomPage} {
+		w.open(root + page)
+		w.put(slider, "72")
+		w.until(`location.hash.includes("batch=72")`)
+		if err := w.Run(`self.before = true; location.reload()`, nil); err != nil {
+			w.t.Logf("reloading: %v", err) // the answer may be lost with the page
+		}
+		w.until(`self.before === undefined && document.body?.dataset.ready === "" && document.querySelector("` + slider + `").value === "72"`)
+	}
+}
