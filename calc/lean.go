@@ -4,11 +4,14 @@ package calc
 
 import (
 	"vrametre/calc/fault"
-	_ "vrametre/calc/read/hf" // its presets
 )
 
-// A module built with the tag lean answers presets and layers only: the readers of pasted models are a third of the
-// engine's bytes, and whoever opens the lesson does not need them. The error's code sends the caller to the whole engine.
+// A module built with the tag lean answers layers and the lesson's presets only: the other presets and the readers of
+// pasted models are half of the engine's bytes, and whoever opens the lesson does not need them. The error's code sends
+// the caller to the whole engine.
+
+// Whole says whether the program has the whole engine. It is a constant, so that the linker leaves out what it guards.
+const Whole = false
 
 func (q *query) read() (*network, error) { return nil, fault.New("reader-elsewhere", "model") }
 

@@ -56,6 +56,9 @@ func (q *query) preset() (*network, error) {
 		name = "lesson"
 	}
 	p, err := models.Find(name)
+	if err != nil && !Whole {
+		err = fault.New("reader-elsewhere", "model.preset")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"strconv"
 
 	"vrametre/calc/nn"
 	"vrametre/calc/torch"
@@ -72,3 +73,17 @@ func divisible(v float64, by int64) int64 {
 
 // round is Python's round: halves to even.
 func round(v float64) int64 { return int64(math.RoundToEven(v)) }
+
+// Resize is F.interpolate(y, size of x, mode="bilinear").
+func Resize(g *torch.Graph, y, x torch.Tensor) torch.Tensor {
+	s := g.Shape(x)
+	return nn.Upsample{Size: nn.Ints{s[2], s[3]}, Mode: "bilinear"}.Apply(g, y)
+}
+
+func indexed(specs ...nn.Spec) []nn.Child {
+	out := make([]nn.Child, len(specs))
+	for i, s := range specs {
+		out[i] = nn.Child{Name: strconv.Itoa(i), Spec: s}
+	}
+	return out
+}

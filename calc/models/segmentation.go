@@ -1,3 +1,5 @@
+//go:build !lean
+
 package models
 
 import (
@@ -41,24 +43,10 @@ func (v *getter) features(g *torch.Graph, x torch.Tensor) []torch.Tensor {
 	return v.taken
 }
 
-// Resize is F.interpolate(y, size of x, mode="bilinear").
-func Resize(g *torch.Graph, y, x torch.Tensor) torch.Tensor {
-	s := g.Shape(x)
-	return nn.Upsample{Size: nn.Ints{s[2], s[3]}, Mode: "bilinear"}.Apply(g, y)
-}
-
 // fcnHead is FCNHead.
 func fcnHead(in, classes int64) nn.Spec {
 	return nn.Ordered{Class: "FCNHead", Children: indexed(conv2d(in, in/4, 3, 1, 1, 1), nn.BatchNorm2d(in/4), nn.ReLU(false), nn.Dropout{P: 0.1},
 		nn.Conv{Dim: 2, In: in / 4, Out: classes, Kernel: nn.N(1)})}
-}
-
-func indexed(specs ...nn.Spec) []nn.Child {
-	out := make([]nn.Child, len(specs))
-	for i, s := range specs {
-		out[i] = nn.Child{Name: strconv.Itoa(i), Spec: s}
-	}
-	return out
 }
 
 // deepLabHead is DeepLabHead: atrous convolutions at three rates, a 1x1 one and the image's average, concatenated.

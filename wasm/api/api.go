@@ -10,8 +10,14 @@ import (
 	"vrametre/web/view"
 )
 
+// elsewhere sends the caller to the whole engine.
+const elsewhere = `{"error":{"code":"reader-elsewhere"}}`
+
 // Explain says in JSON what the message of a text means, in a language.
 func Explain(text, lang string) string {
+	if !calc.Whole {
+		return elsewhere
+	}
 	e := oom.Explain(text, oom.Hints{})
 	view.FillExplanation(&e, content.ParseLang(lang))
 	answer, err := json.Marshal(e)

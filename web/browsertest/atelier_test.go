@@ -138,10 +138,7 @@ func TestWorkshopStartsFromTheLesson(t *testing.T) {
 	tab.put(`input[type=range][data-control=side]`, "256")
 	tab.until(`location.hash.includes("batch=77") && location.hash.includes("side=256")`)
 	want := tab.text(".tank b")
-	if err := cd.Do(tab, cd.Click(cd.CSS(`nav a[href*="atelier"]`))); err != nil {
-		t.Fatal(err)
-	}
-	tab.awake()
+	tab.follow(`nav a[href*="atelier"]`)
 	if got := tab.text(".tank b"); got != want {
 		t.Errorf("the lesson says %s, the workshop %s", want, got)
 	}

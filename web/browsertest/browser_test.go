@@ -186,6 +186,17 @@ func (tab *tab) awake() {
 	}
 }
 
+// follow clicks a link and waits until the page behind it is awake: until then
+// the page that is left would answer for it.
+func (tab *tab) follow(link string) {
+	tab.t.Helper()
+	eval[any](tab, "self.left = true")
+	if err := cd.Do(tab, cd.Click(cd.CSS(link))); err != nil {
+		tab.t.Fatal(err)
+	}
+	tab.until(`self.left === undefined && document.querySelector("body[data-ready]") !== null`)
+}
+
 // call sends a command of the DevTools protocol.
 func call[P, R any](tab *tab, command cdp.Command[P, R], params P) R {
 	tab.t.Helper()

@@ -339,10 +339,7 @@ func TestAddressHoldsTheState(t *testing.T) {
 	// The other language keeps it, even right after a move.
 	tab.put(slider, "300")
 	tab.until(`document.querySelector("[data-lang-switch]").hash.includes("batch=300")`)
-	if err := cd.Do(tab, cd.Click(cd.CSS("[data-lang-switch]"))); err != nil {
-		t.Fatal(err)
-	}
-	tab.awake()
+	tab.follow("[data-lang-switch]")
 	if got := eval[string](tab, `document.documentElement.lang + " " + `+controls); got != "en 300,300,64,64,sgd,2,2,50,50,tesla-t4" {
 		t.Errorf("in the other language: %s", got)
 	}

@@ -183,10 +183,7 @@ func TestSubPaths(t *testing.T) {
 		// The language switch leads to the other page and back.
 		tab := open(t, root, view{})
 		for _, want := range []string{"Why is my GPU already full?", "Pourquoi mon GPU est-il déjà plein ?"} {
-			if err := cd.Do(tab, cd.Click(cd.CSS("nav [hreflang]"))); err != nil {
-				t.Fatal(err)
-			}
-			tab.awake()
+			tab.follow("nav [hreflang]")
 			if got := tab.text("h1"); got != want {
 				t.Errorf("%s: %q, want %q", prefix, got, want)
 			}

@@ -128,9 +128,14 @@ func (m module) json() string {
 
 // scripts writes the modules and the scripts, each after those it names.
 func (s *Site) scripts(options Options) error {
-	page, err := s.module(pageProgram, options)
-	if err != nil {
-		return err
+	var pages, early []string
+	for _, p := range []program{lessonProgram, workshopProgram} {
+		m, err := s.module(p, options)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, fmt.Sprintf("%q:%s", p.name, m.json()))
+		early = append(early, fmt.Sprintf("%q:%q", p.name, m.compressed))
 	}
 	engine, err := s.module(engineProgram, options)
 	if err != nil {
@@ -140,7 +145,7 @@ func (s *Site) scripts(options Options) error {
 	if err != nil {
 		return err
 	}
-	if s.Early, err = s.script("early", define("PAGE", page.compressed)); err != nil {
+	if s.Early, err = s.script("early", "--define:PROGRAMS={"+strings.Join(early, ",")+"}"); err != nil {
 		return err
 	}
 	glue, err := goRuntime(s.root)
@@ -148,7 +153,7 @@ func (s *Site) scripts(options Options) error {
 		return err
 	}
 	s.Boot, err = s.script("boot",
-		"--define:PAGE="+page.json(), "--define:ENGINE="+engine.json(),
+		"--define:PROGRAMS={"+strings.Join(pages, ",")+"}", "--define:ENGINE="+engine.json(),
 		define("CHARTS", charts), "--alias:go-runtime="+glue)
 	if err != nil {
 		return err

@@ -73,7 +73,7 @@ func TestModuleIsWithoutHeavyPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	packages, err := pageProgram.packages(root)
+	packages, err := lessonProgram.packages(root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Size reports what a built site takes, file by file, and what each dependency
-// costs in its WebAssembly module.
+// costs in the lesson's WebAssembly module.
 func Size(w io.Writer, dir string) error {
 	root, err := Root()
 	if err != nil {
@@ -29,11 +29,11 @@ func Size(w io.Writer, dir string) error {
 		return err
 	}
 	defer unlock()
-	module, err := pageProgram.compile(root, true)
+	module, err := lessonProgram.compile(root, true)
 	if err != nil {
 		return err
 	}
-	paths, err := pageProgram.packages(root)
+	paths, err := lessonProgram.packages(root)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func Size(w io.Writer, dir string) error {
 		group func(string) string
 		most  int
 	}{
-		{"\nIn the page's module, by dependency (compressed apart, so that the sum is more than the module)", dependency, 20},
+		{"\nIn the lesson's module, by dependency (compressed apart, so that the sum is more than the module)", dependency, 20},
 		{"\nIts largest packages", func(path string) string { return path }, 20},
 	} {
 		costs, err := Costs(module, paths, by.group)
@@ -116,7 +116,7 @@ func sizeOfFiles(w io.Writer, dir string) error {
 
 // firstVisit says what the French page loads when first opened on the web.
 func firstVisit(name string) bool {
-	for _, start := range []string{"page.", "early.", "boot.", "charts.", "style.", "index.html", "manifest.webmanifest", "icon.svg"} {
+	for _, start := range []string{Lesson + ".", "early.", "boot.", "charts.", "style.", "index.html", "manifest.webmanifest", "icon.svg"} {
 		if strings.HasPrefix(name, start) {
 			return neededOffline(name)
 		}

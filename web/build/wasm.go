@@ -11,7 +11,7 @@ import (
 // thirds of the time then.
 var gcflags = []string{"-gcflags=all=-l", "-gcflags=runtime=", "-gcflags=internal/runtime/...="}
 
-// program is one of the site's two WebAssembly modules.
+// program is one of the site's WebAssembly modules.
 type program struct {
 	// name starts its files' names; dir holds its sources.
 	name, dir string
@@ -20,11 +20,20 @@ type program struct {
 }
 
 var (
-	// pageProgram is loaded with every page. The tag lean leaves out the readers
-	// of pasted models.
-	pageProgram = program{name: "page", dir: "./wasm", tags: "lean"}
+	// lessonProgram wakes the lesson. The tag lean leaves out the other presets,
+	// the readers of pasted models and messages, and the islands of other pages.
+	lessonProgram = program{name: Lesson, dir: "./wasm", tags: "lean"}
+	// workshopProgram wakes every other page.
+	workshopProgram = program{name: Workshop, dir: "./wasm"}
 	// engineProgram is the whole engine, loaded when a request needs it.
 	engineProgram = program{name: "engine", dir: "./wasm/engine"}
+)
+
+// Names of the programs that wake pages: a page says which one is its own in
+// its root element's attribute data-program.
+const (
+	Lesson   = "lesson"
+	Workshop = "workshop"
 )
 
 // compile builds a program for the browser. Names of functions are kept for

@@ -79,6 +79,14 @@ var pages = func() []page {
 	return all
 }()
 
+// Program is the program that wakes the page.
+func (p page) Program() string {
+	if p.Name == lesson.Lesson {
+		return build.Lesson
+	}
+	return build.Workshop
+}
+
 // pathOf is a page's file: the lesson at the root of its language.
 func pathOf(name string, lang content.Lang) string {
 	folder := ""

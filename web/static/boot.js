@@ -7,6 +7,7 @@ import { figures } from "./figures.js";
 import { register } from "./register.js";
 
 const root = new URL(".", document.currentScript.src);
+const program = PROGRAMS[document.documentElement.dataset.program];
 
 // estimate(request) and explain(message) answer as soon as the engine is there.
 // The engine speaks JSON; an error keeps its code and the place it names.
@@ -15,17 +16,22 @@ const engine = new Promise((resolve, reject) => ([arrived, missing] = [resolve, 
 engine.catch(() => {});
 window.vrametre = {
   async estimate(request = {}) {
-    const asked = JSON.stringify(request);
-    let answer = JSON.parse((await engine).estimate(asked));
-    if (answer.error?.code === "reader-elsewhere") answer = JSON.parse((await whole()).estimate(asked));
+    const answer = await ask("estimate", JSON.stringify(request));
     if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
     return answer.result;
   },
   async explain(text, { language = "fr" } = {}) {
-    return JSON.parse((await engine).explain(`${text}`, language));
+    return ask("explain", `${text}`, language);
   },
 };
 window.addEventListener("vrametre:engine", (event) => arrived(event.detail));
+
+// ask goes to the page's program, then to the whole engine where that one does
+// not know.
+async function ask(question, ...args) {
+  const answer = JSON.parse((await engine)[question](...args));
+  return answer.error?.code === "reader-elsewhere" ? JSON.parse((await whole())[question](...args)) : answer;
+}
 
 // whole is the engine with all that the page's program leaves out, loaded once
 // when a request needs it.
@@ -82,7 +88,7 @@ if (decoded(location.hash) === undefined) {
 }
 
 const environment = {
-  GOAPP_VERSION: PAGE.compressed,
+  GOAPP_VERSION: program.compressed,
   GOAPP_STATIC_RESOURCES_URL: root.href.replace(/\/$/, ""),
   GOAPP_ROOT_PREFIX: decoded(location.pathname) ?? location.pathname, // the one route, in any folder
   GOAPP_INTERNAL_URLS: "[]",
@@ -103,7 +109,7 @@ async function wake() {
   body.dataset.engine = "loading";
   try {
     const go = new Go();
-    const instance = await load(root, PAGE, go.importObject, {
+    const instance = await load(root, program, go.importObject, {
       started: self.vrametrePage,
       progress: (share) => body.style.setProperty("--loaded", share),
     });

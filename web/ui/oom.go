@@ -75,7 +75,7 @@ func (p *Page) told() {
 
 // explain explains the message shown, with the network and the batch of the state.
 func (p *Page) explain() {
-	if p.island(island.OOM) == nil {
+	if !calc.Whole || p.island(island.OOM) == nil {
 		return
 	}
 	text, example := p.paste.found, p.shown.Message.Example
@@ -104,6 +104,9 @@ type adviser struct {
 
 // advise starts over where the state has changed.
 func (p *Page) advise() {
+	if !calc.Whole {
+		return
+	}
 	c := p.island(island.Remedies)
 	state := p.scene.State
 	if c == nil || p.shown.Workshop.Fault != "" || p.adviser.started && p.adviser.state == state {

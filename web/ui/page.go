@@ -8,6 +8,7 @@ import (
 
 	"github.com/maxence-charriere/go-app/v10/pkg/app"
 
+	"vrametre/calc"
 	"vrametre/content"
 	"vrametre/web/ui/island"
 	"vrametre/web/view"
@@ -106,7 +107,7 @@ func NewPage(d Document, name string, lang content.Lang, fragment string, island
 	}
 	p := &Page{document: d, name: name, lang: lang, session: NewSession(state), scene: scene, written: isState(fragment), initial: view.Start(name)}
 	p.shown = island.Start(p.Figures(), name)
-	if fault != nil {
+	if calc.Whole && fault != nil {
 		p.shown.Workshop.Blame(state, fault, lang)
 	}
 	p.shown.Card.Remember, p.shown.Card.Forgetful = d.Remembered() != "", !d.Remembers()
@@ -268,7 +269,7 @@ func (p *Page) follow() {
 func (p *Page) settle() {
 	state := p.session.State()
 	scene, err := view.Compute(state)
-	if isFault(err) {
+	if calc.Whole && isFault(err) {
 		p.scene.State = state
 		p.shown.Workshop.Blame(state, err, p.lang)
 		p.render()
@@ -279,7 +280,9 @@ func (p *Page) settle() {
 		return
 	}
 	p.scene = scene
-	p.shown.Workshop.Look(scene, p.lang)
+	if calc.Whole {
+		p.shown.Workshop.Look(scene, p.lang)
+	}
 	p.document.Show(p.Figures(), false)
 	p.explain()
 	p.advise()
@@ -332,7 +335,7 @@ func (p *Page) mounted(c *component) {
 		}
 		p.document.Ready()
 		p.advise()
-		if p.island(island.MyCard) != nil {
+		if calc.Whole && p.island(island.MyCard) != nil {
 			p.document.WhenSeen(island.MyCard, func() { p.Guard(p.probe) })
 		}
 	}

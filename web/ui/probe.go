@@ -3,6 +3,7 @@ package ui
 import (
 	"strconv"
 
+	"vrametre/calc"
 	"vrametre/calc/gpu"
 	"vrametre/web/ui/island"
 	"vrametre/web/view"
@@ -18,6 +19,9 @@ func checked(on bool) string {
 
 // act does what a button of the islands asks for.
 func (p *Page) act(action, value string) {
+	if !calc.Whole {
+		return
+	}
 	switch action {
 	case "example":
 		p.example()
@@ -93,6 +97,9 @@ func (p *Page) device(control string, d view.Device) {
 // field takes the value of one of the islands' own fields; typing says that it
 // may not be complete. It is false for what is no such field.
 func (p *Page) field(name, value string, typing bool) bool {
+	if !calc.Whole {
+		return false
+	}
 	if name == island.FieldMessage {
 		if value != p.paste.text {
 			p.pasted(value)
@@ -121,6 +128,9 @@ func (p *Page) field(name, value string, typing bool) bool {
 var fields map[string]func(p *Page, name, value string)
 
 func init() {
+	if !calc.Whole {
+		return
+	}
 	// Here, because the functions reach the map through the page's other methods.
 	given := func(target string, unit int64) func(*Page, string, string) {
 		return func(p *Page, name, value string) {
@@ -215,6 +225,9 @@ func (p *Page) fieldValue(name string) string {
 // syncFields has every field show what it stands for: a box that was typed
 // into no longer follows its attributes.
 func (p *Page) syncFields() {
+	if !calc.Whole {
+		return
+	}
 	for _, name := range []string{island.MyCard, island.Model, island.Training} {
 		c := p.island(name)
 		if c == nil || !c.mounted {

@@ -52,7 +52,11 @@ type View struct {
 
 // Start is how a page begins: nothing asked, nothing pasted.
 func Start(f view.Figures, page string) View {
-	v := View{Figures: f, Page: page, Initial: view.Start(page), Message: Explain(view.ExampleMessage, f)}
+	v := View{Figures: f, Page: page, Initial: view.Start(page)}
+	if !calc.Whole {
+		return v
+	}
+	v.Message = Explain(view.ExampleMessage, f)
 	v.Message.Example = true
 	v.Workshop.Look(f.Scene(), f.Lang())
 	v.Card.Memory, v.Card.Cap = 8, view.DefaultMeasure>>30
@@ -72,6 +76,11 @@ func Tree(name string, v View) markup.Node {
 		return where(v.Figures)
 	case Toolbar:
 		return toolbar(v)
+	}
+	if !calc.Whole {
+		panic("a lean program has no island named " + name)
+	}
+	switch name {
 	case OOM:
 		return message(v)
 	case MyCard:

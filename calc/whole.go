@@ -1,0 +1,6 @@
+//go:build !lean
+
+package calc
+
+// Whole says whether the program has the whole engine: see the one of lean builds.
+const Whole = true
