@@ -76,6 +76,14 @@ func (q *query) preset() (*network, error) {
 	q.Frozen = slices.Concat(p.Frozen, q.Frozen)
 	n.build = func(b *nn.Builder) *models.Net {
 		a := nn.NewArgs(p.Name, "model.preset_args", args)
+		defer func() { // an argument that cannot be is told before what follows from it
+			if r := recover(); r != nil {
+				if err := a.Err(); err != nil {
+					r = err
+				}
+				panic(r)
+			}
+		}()
 		net := p.Build(b, a)
 		if q.NumClasses > 0 {
 			a.Ignore("num_classes") // where the preset has no classes it is only the target's
@@ -127,6 +135,9 @@ func (q *query) layers() (*network, error) {
 				}
 			}
 			s := step{in: l.Inputs, name: name}
+			if l.Type == "" {
+				fault.Throw("layer-type", name)
+			}
 			if f, ok := nn.FunctionOf(l.Type); ok {
 				fn, err := f.Parse(name, l.Args)
 				if err != nil {
@@ -145,6 +156,9 @@ func (q *query) layers() (*network, error) {
 				}
 				s.layer = b.Add(root, name, spec)
 				modules[name] = s.layer
+			}
+			if s.layer != nil {
+				nn.CheckInputs(l.Type, name, max(len(l.Inputs), 1))
 			}
 			known[name] = true
 			steps[i] = s

@@ -151,7 +151,7 @@ func understand(r Request) (*query, error) {
 			return nil, fault.New("field-range", at+".tokens", "value", in.Tokens, "low", 1, "high", 1<<30)
 		}
 		if len(in.Shape) > 7 {
-			return nil, fault.New("shape-rank", at+".shape", "shape", torch.Shape(in.Shape), "dim", 7)
+			return nil, fault.New("input-rank", at+".shape", "shape", torch.Shape(in.Shape), "limit", 7)
 		}
 		for _, d := range in.Shape {
 			if d < 1 || d > 1<<40 {

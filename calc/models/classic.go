@@ -15,7 +15,7 @@ func init() {
 			nn.Conv{Dim: 2, In: 1, Out: 6, Kernel: nn.N(5)}, tanh, pool,
 			nn.Conv{Dim: 2, In: 6, Out: 16, Kernel: nn.N(5)}, tanh, pool,
 			nn.Conv{Dim: 2, In: 16, Out: 120, Kernel: nn.N(5)}, tanh, nn.Flatten{Start: 1, End: -1},
-			nn.Linear{In: 120, Out: 84}, tanh, nn.Linear{In: 84, Out: a.Int("num_classes", 10)}))
+			nn.Linear{In: 120, Out: 84}, tanh, nn.Linear{In: 84, Out: a.Positive("num_classes", 10)}))
 	}})
 	for _, m := range []struct {
 		name, family string
@@ -32,7 +32,7 @@ func init() {
 			if len(w) < 2 {
 				w = m.widths
 			}
-			last := a.Int("num_classes", w[len(w)-1])
+			last := a.Positive("num_classes", w[len(w)-1])
 			p := a.Probability("p", 0)
 			act := nn.Activation{Type: a.String("act", m.act, "ReLU", "Tanh", "Sigmoid", "GELU", "SiLU")}
 			var s []nn.Spec
@@ -64,12 +64,12 @@ func init() {
 			s = append(s, nn.Conv{Dim: 1, In: in, Out: c.out, Kernel: nn.N(c.kernel), Stride: nn.N(c.stride)}, nn.BatchNorm{Dim: 1, C: c.out}, nn.ReLU(false), nn.Pool{Dim: 1, Kernel: nn.N(4)})
 			in = c.out
 		}
-		return chain(rootOf(b, "Sequential", append(s, nn.AdaptivePool{Dim: 1, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.Linear{In: in, Out: a.Int("num_classes", 35)})...))
+		return chain(rootOf(b, "Sequential", append(s, nn.AdaptivePool{Dim: 1, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.Linear{In: in, Out: a.Positive("num_classes", 35)})...))
 	}})
 	add(&Preset{Name: "conv3d_c3d", Family: "conv3d", Inputs: []Input{{Shape: []int64{3, 8, 32, 32}}}, Build: func(b *nn.Builder, a *nn.Args) *Net {
 		return chain(rootOf(b, "Sequential",
 			nn.Conv{Dim: 3, In: 3, Out: 16, Kernel: nn.N(3), Padding: nn.N(1)}, nn.ReLU(false), nn.Pool{Dim: 3, Kernel: nn.Ints{1, 2, 2}},
 			nn.Conv{Dim: 3, In: 16, Out: 32, Kernel: nn.N(3), Padding: nn.N(1)}, nn.BatchNorm{Dim: 3, C: 32}, nn.ReLU(true), nn.Pool{Dim: 3, Kernel: nn.N(2)},
-			nn.AdaptivePool{Dim: 3, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.Linear{In: 32, Out: a.Int("num_classes", 10)}))
+			nn.AdaptivePool{Dim: 3, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.Linear{In: 32, Out: a.Positive("num_classes", 10)}))
 	}})
 }

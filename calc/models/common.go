@@ -50,7 +50,7 @@ func classifier(b *nn.Builder, class string, features nn.Spec, pool nn.AdaptiveP
 
 // normLayer reads norm_layer (and num_groups where it is GroupNorm).
 func normLayer(a *nn.Args) nn.Norm {
-	groups := a.Int("num_groups", 32)
+	groups := a.Positive("num_groups", 32)
 	switch a.String("norm_layer", "BatchNorm2d", "BatchNorm2d", "GroupNorm", "InstanceNorm2d", "FrozenBatchNorm2d") {
 	case "GroupNorm":
 		return func(c int64) nn.Spec { return nn.GroupNorm{Groups: groups, C: c} }

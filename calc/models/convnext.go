@@ -38,7 +38,7 @@ func cnBlock(c int64, p float64) nn.Spec {
 
 func (v convnext) build(b *nn.Builder, a *nn.Args) *Net {
 	a.Ignore("layer_scale")
-	classes, p := a.Int("num_classes", 1000), a.Probability("stochastic_depth_prob", v.p)
+	classes, p := a.Positive("num_classes", 1000), a.Probability("stochastic_depth_prob", v.p)
 	norm := func(c int64) nn.Spec { return nn.LayerNorm2d{C: c} }
 	total := -1
 	for _, n := range v.depth {

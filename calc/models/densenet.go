@@ -52,7 +52,7 @@ func denseLayer(in, growth, bottleneck int64, p float64, efficient bool) nn.Spec
 }
 
 func (d densenet) build(b *nn.Builder, a *nn.Args) *Net {
-	classes, p, bottleneck := a.Int("num_classes", 1000), a.Probability("drop_rate", 0), a.Int("bn_size", 4)*d.growth
+	classes, p, bottleneck := a.Positive("num_classes", 1000), a.Probability("drop_rate", 0), a.Positive("bn_size", 4)*d.growth
 	efficient := a.Bool("memory_efficient", false)
 	if bottleneck < 1 {
 		a.Fail("argument-positive", "bn_size", bottleneck)

@@ -87,7 +87,7 @@ func (m mbconv) block(p float64, norm nn.Norm) nn.Spec {
 
 func (e efficientnet) build(b *nn.Builder, a *nn.Args) *Net {
 	p, depth := a.Probability("dropout", e.dropout), a.Probability("stochastic_depth_prob", 0.2)
-	classes, norm := a.Int("num_classes", 1000), normLayer(a)
+	classes, norm := a.Positive("num_classes", 1000), normLayer(a)
 	rows := make([]mbconv, len(e.rows))
 	total := 0
 	for i, r := range e.rows {

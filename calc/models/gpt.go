@@ -14,12 +14,12 @@ import (
 func init() {
 	add(&Preset{Name: "gpt_small", Family: "gpt", Inputs: []Input{tokens(128, 1000)}, Flat: true, Build: func(b *nn.Builder, a *nn.Args) *Net {
 		g, root := b.G, b.Root("GPT")
-		vocab, t, d, h, p := a.Int("vocab", 1000), a.Int("T", 128), a.Int("d", 256), a.Int("h", 4), a.Probability("p", 0.1)
+		vocab, t, d, h, p := a.Positive("vocab", 1000), a.Positive("T", 128), a.Positive("d", 256), a.Positive("h", 4), a.Probability("p", 0.1)
 		tok := b.Add(root, "tok", nn.Embedding{Num: vocab, Dim: d})
 		pos := b.Add(root, "pos", nn.Embedding{Num: t, Dim: d})
 		drop := b.Add(root, "drop", nn.Dropout{P: p})
 		list := b.Container(root, "blocks", "ModuleList")
-		blocks := make([]*nn.Layer, a.Int("L", 4))
+		blocks := make([]*nn.Layer, a.Count("L", 4))
 		for i := range blocks {
 			blocks[i] = gptBlock(b, list, strconv.Itoa(i), d, h, t, p)
 		}

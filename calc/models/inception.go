@@ -151,7 +151,7 @@ func withAux(root *nn.Layer, aux *[]torch.Tensor) *Net {
 
 func inceptionV3(b *nn.Builder, a *nn.Args) *Net {
 	a.Ignore("init_weights")
-	classes, p := a.Int("num_classes", 1000), a.Probability("dropout", 0.5)
+	classes, p := a.Positive("num_classes", 1000), a.Probability("dropout", 0.5)
 	withHead, transform := a.Bool("aux_logits", true), a.Bool("transform_input", false)
 	g := b.G
 	root := b.Root("Inception3")
@@ -215,7 +215,7 @@ func inceptionV3(b *nn.Builder, a *nn.Args) *Net {
 // (torchvision builds them by default).
 func googlenet(b *nn.Builder, a *nn.Args) *Net {
 	a.Ignore("init_weights")
-	classes, p, pAux := a.Int("num_classes", 1000), a.Probability("dropout", 0.2), a.Probability("dropout_aux", 0.7)
+	classes, p, pAux := a.Positive("num_classes", 1000), a.Probability("dropout", 0.2), a.Probability("dropout_aux", 0.7)
 	withHeads, transform := a.Bool("aux_logits", false), a.Bool("transform_input", false)
 	g := b.G
 	root := b.Root("GoogLeNet")

@@ -6,7 +6,7 @@ import "vrametre/calc/nn"
 // Its parameter count (538 981) and its maps are the lesson's; "pool", "inplace", "p" and "last" give its plausible variants.
 func init() {
 	add(&Preset{Name: "lesson", Family: "lesson", Inputs: image(128), Build: func(b *nn.Builder, a *nn.Args) *Net {
-		classes := a.Int("num_classes", 37)
+		classes := a.Positive("num_classes", 37)
 		in := a.Bool("inplace", false)
 		p := a.Probability("p", 0)
 		avg := a.String("pool", "max", "max", "avg") == "avg"
@@ -17,7 +17,7 @@ func init() {
 		p       float64
 	}{"lesson_inplace": {true, 0}, "lesson_dropout": {false, 0.5}} {
 		add(&Preset{Name: name, Family: "lesson", Inputs: image(128), Build: func(b *nn.Builder, a *nn.Args) *Net {
-			return chain(lesson(b, a.Int("num_classes", 37), false, args.inplace, args.p))
+			return chain(lesson(b, a.Positive("num_classes", 37), false, args.inplace, args.p))
 		}})
 	}
 }

@@ -15,7 +15,7 @@ func init() {
 		g, root := b.G, b.Root("MaxVit")
 		const stem, part, head = 64, 7, 32
 		channels, layers := []int64{64, 128, 256, 512}, []int{2, 2, 5, 2}
-		side := a.Int("input_size", 224)
+		side := a.Positive("input_size", 224)
 		if side <= 0 || side%(32*part) != 0 {
 			g.Fail("maxvit-image", "input_size", side, "multiple", 32*part)
 		}
@@ -51,7 +51,7 @@ func init() {
 			}))
 		}
 		c := b.Sequential(root, "classifier", nn.AdaptivePool{Dim: 2, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.LayerNorm{Shape: []int64{in}},
-			nn.Linear{In: in, Out: in}, nn.Activation{Type: "Tanh"}, nn.Linear{In: in, Out: a.Int("num_classes", 1000), NoBias: true})
+			nn.Linear{In: in, Out: in}, nn.Activation{Type: "Tanh"}, nn.Linear{In: in, Out: a.Positive("num_classes", 1000), NoBias: true})
 		return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
 			if sh := g.Shape(x[0]); len(sh) != 4 || sh[2] != side || sh[3] != side {
 				g.Fail("vit-image", "shape", torch.Shape(sh), "image_size", side)

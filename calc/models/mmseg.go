@@ -104,7 +104,7 @@ func encoderDecoder(b *nn.Builder, root *nn.Layer, features func(x torch.Tensor)
 // PSP head and the auxiliary FCN head on layer3.
 func mmResNet(r resnet, deepStem, psp bool) func(*nn.Builder, *nn.Args) *Net {
 	return func(b *nn.Builder, a *nn.Args) *Net {
-		classes := a.Int("num_classes", 19)
+		classes := a.Positive("num_classes", 19)
 		root := b.Root("EncoderDecoder")
 		var stages []*nn.Layer
 		dilate := [3]bool{false, true, true}
@@ -148,7 +148,7 @@ func mmResNet(r resnet, deepStem, psp bool) func(*nn.Builder, *nn.Args) *Net {
 // mmUNet is UNet-S5-D16: five levels of two convolutions, upsampled by interpolation and a 1x1 convolution.
 func mmUNet(psp bool) func(*nn.Builder, *nn.Args) *Net {
 	return func(b *nn.Builder, a *nn.Args) *Net {
-		classes, base := a.Int("num_classes", 2), a.Int("base_channels", 64)
+		classes, base := a.Positive("num_classes", 2), a.Positive("base_channels", 64)
 		if base < 1 {
 			a.Fail("argument-positive", "base_channels", base)
 			base = 64

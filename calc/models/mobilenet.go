@@ -27,8 +27,8 @@ func sumYX(g *torch.Graph, x, y torch.Tensor) torch.Tensor      { return g.Add(y
 func sumInPlace(g *torch.Graph, x, y torch.Tensor) torch.Tensor { return g.AddInPlace(y, x) }
 
 func mobilenetV2(b *nn.Builder, a *nn.Args) *Net {
-	width, nearest := a.Float("width_mult", 1), a.Int("round_nearest", 8)
-	p, classes, norm := a.Probability("dropout", 0.2), a.Int("num_classes", 1000), normLayer(a)
+	width, nearest := a.PositiveFloat("width_mult", 1), a.Positive("round_nearest", 8)
+	p, classes, norm := a.Probability("dropout", 0.2), a.Positive("num_classes", 1000), normLayer(a)
 	if nearest < 1 || !(width > 0 && width <= 64) {
 		a.Fail("argument-positive", "width_mult", width)
 		width, nearest = 1, 8
@@ -172,7 +172,7 @@ func (m mobilenetV3) features(v mobilenetArgs) (features nn.Seq, channels []int6
 
 // conf reads the arguments of _mobilenet_v3_conf.
 func conf(a *nn.Args) mobilenetArgs {
-	v := mobilenetArgs{a.Float("width_mult", 1), a.Bool("reduced_tail", false), a.Bool("dilated", false), normLayer(a)}
+	v := mobilenetArgs{a.PositiveFloat("width_mult", 1), a.Bool("reduced_tail", false), a.Bool("dilated", false), normLayer(a)}
 	if !(v.width > 0 && v.width <= 64) {
 		a.Fail("argument-positive", "width_mult", v.width)
 		v.width = 1
@@ -182,7 +182,7 @@ func conf(a *nn.Args) mobilenetArgs {
 
 func (m mobilenetV3) build(b *nn.Builder, a *nn.Args) *Net {
 	v := conf(a)
-	p, classes := a.Probability("dropout", 0.2), a.Int("num_classes", 1000)
+	p, classes := a.Probability("dropout", 0.2), a.Positive("num_classes", 1000)
 	features, channels, _ := m.features(v)
 	last := m.last
 	if v.reduced {
@@ -197,12 +197,12 @@ func (m mobilenetV3) build(b *nn.Builder, a *nn.Args) *Net {
 // mnasnet is torchvision.models.MNASNet with its channels scaled by alpha.
 func mnasnet(alpha float64) func(*nn.Builder, *nn.Args) *Net {
 	return func(b *nn.Builder, a *nn.Args) *Net {
-		scale := a.Float("alpha", alpha)
+		scale := a.PositiveFloat("alpha", alpha)
 		if !(scale > 0 && scale <= 64) {
 			a.Fail("argument-positive", "alpha", scale)
 			scale = alpha
 		}
-		p, classes := a.Probability("dropout", 0.2), a.Int("num_classes", 1000)
+		p, classes := a.Probability("dropout", 0.2), a.Positive("num_classes", 1000)
 		var depth [8]int64
 		for i, d := range [...]int64{32, 16, 24, 40, 80, 96, 192, 320} {
 			depth[i] = divisible(float64(d)*scale, 8)

@@ -57,7 +57,7 @@ func init() {
 			return chain(rootOf(b, "Sequential",
 				nn.Conv{Dim: p.dim, In: 3, Out: p.c, Kernel: nn.N(3), Padding: nn.N(1)}, p.layer,
 				nn.Conv{Dim: p.dim, In: p.c, Out: 8, Kernel: nn.N(3), Padding: nn.N(1)},
-				nn.AdaptivePool{Dim: p.dim, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.Linear{In: 8, Out: a.Int("num_classes", 10)}))
+				nn.AdaptivePool{Dim: p.dim, Out: nn.N(1)}, nn.Flatten{Start: 1, End: -1}, nn.Linear{In: 8, Out: a.Positive("num_classes", 10)}))
 		}})
 	}
 }

@@ -64,7 +64,7 @@ func (r regnet) stages() []stage {
 }
 
 func (r regnet) build(b *nn.Builder, a *nn.Args) *Net {
-	classes, norm, in := a.Int("num_classes", 1000), normLayer(a), a.Int("stem_width", 32)
+	classes, norm, in := a.Positive("num_classes", 1000), normLayer(a), a.Positive("stem_width", 32)
 	if in < 1 {
 		a.Fail("argument-positive", "stem_width", in)
 		in = 32

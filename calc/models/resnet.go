@@ -123,7 +123,7 @@ func (r resnet) expansion() int64 {
 
 func (r resnet) build(b *nn.Builder, a *nn.Args) *Net {
 	a.Ignore("zero_init_residual")
-	classes, norm := a.Int("num_classes", 1000), normLayer(a)
+	classes, norm := a.Positive("num_classes", 1000), normLayer(a)
 	var dilate [3]bool
 	copy(dilate[:], a.Bools("replace_stride_with_dilation", 3))
 	if !r.bottleneck && dilate != [3]bool{} {

@@ -85,7 +85,7 @@ func deepLabHead(in, classes int64) nn.Spec {
 func segmenter(class string, head func(in, classes int64) nn.Spec, add func(*nn.Builder, *nn.Layer), out, aux, outChannels, auxChannels int) func(*nn.Builder, *nn.Args) *Net {
 	return func(b *nn.Builder, a *nn.Args) *Net {
 		a.Ignore("weights_backbone")
-		classes, withHead := a.Int("num_classes", 21), a.Bool("aux_loss", false)
+		classes, withHead := a.Positive("num_classes", 21), a.Bool("aux_loss", false)
 		root := b.Root(class)
 		at := []int{out}
 		if withHead {
@@ -149,7 +149,7 @@ func init() {
 		Build: segmenter("DeepLabV3", deepLabHead, mobile, last, low, int(channels[last]), int(channels[low]))})
 	add(&Preset{Name: "lraspp_mobilenet_v3_large", Family: "segmentation", Inputs: image(224), Build: func(b *nn.Builder, a *nn.Args) *Net {
 		a.Ignore("weights_backbone")
-		classes := a.Int("num_classes", 21)
+		classes := a.Positive("num_classes", 21)
 		const inter = 128
 		g := b.G
 		root := b.Root("LRASPP")

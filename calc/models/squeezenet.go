@@ -81,7 +81,7 @@ func shuffleUnit(in, out, stride int64) nn.Spec {
 func init() {
 	for name, v := range squeezenets {
 		add(&Preset{Name: name, Family: "squeezenet", Inputs: image(224), Build: func(b *nn.Builder, a *nn.Args) *Net {
-			p, classes := a.Probability("dropout", 0.5), a.Int("num_classes", 1000)
+			p, classes := a.Probability("dropout", 0.5), a.Positive("num_classes", 1000)
 			features := nn.Seq{v.first, nn.ReLU(true)}
 			in := v.first.Out
 			for _, f := range v.fires {
@@ -101,7 +101,7 @@ func init() {
 	}
 	for name, channels := range shufflenets {
 		add(&Preset{Name: name, Family: "shufflenet", Inputs: image(224), Build: func(b *nn.Builder, a *nn.Args) *Net {
-			classes := a.Int("num_classes", 1000)
+			classes := a.Positive("num_classes", 1000)
 			root := b.Root("ShuffleNetV2")
 			cbr := func(in, out, kernel, stride int64) nn.Seq {
 				return nn.Seq{conv2d(in, out, kernel, stride, 1, 1), nn.BatchNorm2d(out), nn.ReLU(true)}

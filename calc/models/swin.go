@@ -60,7 +60,7 @@ func init() {
 			b.Add(root, "permute", nn.Permute{0, 3, 1, 2})
 			b.Add(root, "avgpool", nn.AdaptivePool{Dim: 2, Out: nn.N(1)})
 			b.Add(root, "flatten", nn.Flatten{Start: 1, End: -1})
-			b.Add(root, "head", nn.Linear{In: dim, Out: a.Int("num_classes", 1000)})
+			b.Add(root, "head", nn.Linear{In: dim, Out: a.Positive("num_classes", 1000)})
 			return chain(root.Chain())
 		}})
 	}
@@ -156,8 +156,9 @@ func (s swin) attention(b *nn.Builder, parent *nn.Layer, dim, heads, shift int64
 		cpb = b.Sequential(l, "cpb_mlp", nn.Linear{In: 2, Out: 512}, nn.ReLU(true), nn.Linear{In: 512, Out: heads, NoBias: true})
 	}
 	return l.Forward(func(x ...torch.Tensor) torch.Tensor {
-		if sh := g.Shape(x[0]); len(sh) != 4 || sh[3] != dim {
-			g.Fail("linear-features", "shape", torch.Shape(sh), "in_features", dim)
+		g.Rank(x[0], 4)
+		if sh := g.Shape(x[0]); sh[3] != dim {
+			g.Fail("linear-features", "shape", torch.Shape(sh), "in_features", dim, "found", sh[3])
 		}
 		bias := g.Local(func() torch.Tensor {
 			if !s.v2 {

@@ -11,10 +11,10 @@ import (
 func init() {
 	add(&Preset{Name: "seq2seq", Family: "transformer", Inputs: []Input{tokens(20, 1000), tokens(16, 1000)}, Flat: true, Build: func(b *nn.Builder, a *nn.Args) *Net {
 		g, root := b.G, b.Root("Seq2Seq")
-		vocab, d, layers, first := a.Int("V", 1000), a.Int("d", 64), a.Int("L", 2), a.Bool("batch_first", true)
+		vocab, d, layers, first := a.Positive("V", 1000), a.Positive("d", 64), a.Count("L", 2), a.Bool("batch_first", true)
 		src := b.Add(root, "e", nn.Embedding{Num: vocab, Dim: d})
 		dst := b.Add(root, "g", nn.Embedding{Num: vocab, Dim: d})
-		t := b.AddTransformer(root, "t", nn.Transformer{Encoders: layers, Decoders: layers, Layer: nn.TransformerLayer{Embed: d, Heads: a.Int("h", 4), FF: a.Int("ff", 128),
+		t := b.AddTransformer(root, "t", nn.Transformer{Encoders: layers, Decoders: layers, Layer: nn.TransformerLayer{Embed: d, Heads: a.Positive("h", 4), FF: a.Positive("ff", 128),
 			P: a.Probability("p", 0.1), BatchFirst: first, NormFirst: a.Bool("norm_first", false), Act: activation(a)}})
 		out := b.Add(root, "o", nn.Linear{In: d, Out: vocab})
 		masked := a.Bool("mask", true)

@@ -21,7 +21,7 @@ func doubleConv(in, out int64) nn.Spec {
 
 // unet is a U-Net with transposed convolutions: ch are the channels of its levels.
 func unet(b *nn.Builder, a *nn.Args) *Net {
-	cin, classes, ch := a.Int("cin", 3), a.Int("classes", a.Int("num_classes", 2)), a.Ints("ch", 1)
+	cin, classes, ch := a.Positive("cin", 3), a.Positive("classes", a.Positive("num_classes", 2)), a.Ints("ch", 1)
 	if len(ch) < 2 {
 		ch = nn.Ints{32, 64, 128, 256}
 	}
@@ -64,7 +64,7 @@ func unet(b *nn.Builder, a *nn.Args) *Net {
 
 // dcganGenerator and dcganDiscriminator are the networks of the DCGAN tutorial: nz noise channels, f feature maps, nc channels.
 func dcganGenerator(b *nn.Builder, a *nn.Args) *Net {
-	nz, f, nc := a.Int("nz", 100), a.Int("ngf", 64), a.Int("nc", 3)
+	nz, f, nc := a.Positive("nz", 100), a.Positive("ngf", 64), a.Positive("nc", 3)
 	up := func(in, out, stride, padding int64) nn.Spec {
 		return nn.Conv{Dim: 2, In: in, Out: out, Kernel: nn.N(4), Stride: nn.N(stride), Padding: nn.N(padding), Transposed: true, NoBias: true}
 	}
@@ -82,7 +82,7 @@ func dcganGenerator(b *nn.Builder, a *nn.Args) *Net {
 }
 
 func dcganDiscriminator(b *nn.Builder, a *nn.Args) *Net {
-	f, nc, head := a.Int("ndf", 64), a.Int("nc", 3), a.Bool("sigmoid", true)
+	f, nc, head := a.Positive("ndf", 64), a.Positive("nc", 3), a.Bool("sigmoid", true)
 	down := func(in, out, stride, padding int64) nn.Spec {
 		return nn.Conv{Dim: 2, In: in, Out: out, Kernel: nn.N(4), Stride: nn.N(stride), Padding: nn.N(padding), NoBias: true}
 	}

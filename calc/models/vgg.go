@@ -35,7 +35,7 @@ func init() {
 				return classifier(b, "VGG", features, nn.AdaptivePool{Dim: 2, Out: nn.N(7)}, false, nn.Seq{
 					nn.Linear{In: 512 * 7 * 7, Out: 4096}, nn.ReLU(true), nn.Dropout{P: p},
 					nn.Linear{In: 4096, Out: 4096}, nn.ReLU(true), nn.Dropout{P: p},
-					nn.Linear{In: 4096, Out: a.Int("num_classes", 1000)}})
+					nn.Linear{In: 4096, Out: a.Positive("num_classes", 1000)}})
 			}})
 		}
 	}
@@ -48,6 +48,6 @@ func init() {
 		return classifier(b, "AlexNet", nn.Seq{conv(3, 64, 11, 4, 2), relu, pool, conv(64, 192, 5, 1, 2), relu, pool,
 			conv(192, 384, 3, 1, 1), relu, conv(384, 256, 3, 1, 1), relu, conv(256, 256, 3, 1, 1), relu, pool},
 			nn.AdaptivePool{Dim: 2, Out: nn.N(6)}, false, nn.Seq{nn.Dropout{P: p}, nn.Linear{In: 256 * 6 * 6, Out: 4096}, relu,
-				nn.Dropout{P: p}, nn.Linear{In: 4096, Out: 4096}, relu, nn.Linear{In: 4096, Out: a.Int("num_classes", 1000)}})
+				nn.Dropout{P: p}, nn.Linear{In: 4096, Out: 4096}, relu, nn.Linear{In: 4096, Out: a.Positive("num_classes", 1000)}})
 	}})
 }

@@ -69,7 +69,7 @@ func videoBlock(in, planes, stride int64, m convMaker) nn.Spec {
 func videoResnet(stem string, makers [4]convMaker) func(*nn.Builder, *nn.Args) *Net {
 	return func(b *nn.Builder, a *nn.Args) *Net {
 		a.Ignore("zero_init_residual")
-		classes := a.Int("num_classes", 400)
+		classes := a.Positive("num_classes", 400)
 		root := b.Root("VideoResNet")
 		first := []nn.Spec{conv3d(3, 64, nn.Ints{3, 7, 7}, nn.Ints{1, 2, 2}, nn.Ints{1, 3, 3}), batchNorm3d(64), nn.ReLU(true)}
 		if stem == "R2Plus1dStem" {
@@ -97,7 +97,7 @@ func videoResnet(stem string, makers [4]convMaker) func(*nn.Builder, *nn.Args) *
 
 // s3d is torchvision.models.video.S3D: Inception blocks whose convolutions are separated in space and time.
 func s3d(b *nn.Builder, a *nn.Args) *Net {
-	classes, p := a.Int("num_classes", 400), a.Probability("dropout", 0.2)
+	classes, p := a.Positive("num_classes", 400), a.Probability("dropout", 0.2)
 	cna := func(in, out int64, kernel, stride, padding nn.Ints) nn.Spec {
 		return nn.ConvNormActivation{Dim: 3, In: in, Out: out, Kernel: kernel, Stride: stride, Padding: padding, Activation: "ReLU"}
 	}

@@ -23,7 +23,7 @@ func init() {
 	} {
 		add(&Preset{Name: m.name, Family: "vit", Inputs: image(224), Build: func(b *nn.Builder, a *nn.Args) *Net {
 			g, root := b.G, b.Root("VisionTransformer")
-			side, p, pa := a.Int("image_size", 224), a.Probability("dropout", 0), a.Probability("attention_dropout", 0)
+			side, p, pa := a.Positive("image_size", 224), a.Probability("dropout", 0), a.Probability("attention_dropout", 0)
 			class := b.Param(root, 1, 1, m.d)
 			conv := b.Add(root, "conv_proj", nn.Conv{Dim: 2, In: 3, Out: m.d, Kernel: nn.N(m.patch), Stride: nn.N(m.patch)})
 			enc := b.Container(root, "encoder", "Encoder")
@@ -38,10 +38,14 @@ func init() {
 			enc.Forward(func(x ...torch.Tensor) torch.Tensor {
 				return ln.Call(layers.Call(drop.Call(g.Add(x[0], pos))))
 			})
-			head := nn.Ordered{Children: []nn.Child{{Name: "head", Spec: nn.Linear{In: m.d, Out: a.Int("num_classes", 1000)}}}}
-			if r := a.Int("representation_size", 0); r > 0 {
+			head := nn.Ordered{Children: []nn.Child{{Name: "head", Spec: nn.Linear{In: m.d, Out: a.Positive("num_classes", 1000)}}}}
+			r := a.Int("representation_size", 0)
+			if r < 0 || r > 1<<24 {
+				a.Fail("argument-range", "representation_size", r)
+			}
+			if r > 0 {
 				head.Children = []nn.Child{{Name: "pre_logits", Spec: nn.Linear{In: m.d, Out: r}}, {Name: "act", Spec: nn.Activation{Type: "Tanh"}},
-					{Name: "head", Spec: nn.Linear{In: r, Out: a.Int("num_classes", 1000)}}}
+					{Name: "head", Spec: nn.Linear{In: r, Out: a.Positive("num_classes", 1000)}}}
 			}
 			heads := b.Add(root, "heads", head)
 			return chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {

@@ -4,9 +4,9 @@ import "vrametre/calc/torch"
 
 // unaries are the elementwise activations: what each keeps for its backward, as measured layer by layer.
 var unaries = map[string]*torch.Unary{
-	"ReLU":        {Name: "relu", SavesOutput: true},
-	"Sigmoid":     {Name: "sigmoid", SavesOutput: true},
-	"Tanh":        {Name: "tanh", SavesOutput: true},
+	"ReLU":        {Name: "relu", SavesOutput: true, Integers: true},
+	"Sigmoid":     {Name: "sigmoid", SavesOutput: true, Integers: true},
+	"Tanh":        {Name: "tanh", SavesOutput: true, Integers: true},
 	"LeakyReLU":   {Name: "leaky_relu", SavesInput: true},
 	"ELU":         {Name: "elu", SavesInput: true},
 	"CELU":        {Name: "celu", SavesInput: true},
@@ -19,9 +19,9 @@ var unaries = map[string]*torch.Unary{
 	"Mish":        {Name: "mish", SavesInput: true, InPlaceClones: true},
 	"Hardswish":   {Name: "hardswish", SavesInput: true, InPlaceClones: true},
 	"Hardsigmoid": {Name: "hardsigmoid", SavesInput: true, InPlaceClones: true},
-	"ReLU6":       {Name: "hardtanh", SavesInput: true, InPlaceClones: true},
-	"Hardtanh":    {Name: "hardtanh", SavesInput: true, InPlaceClones: true},
-	"Threshold":   {Name: "threshold", SavesInput: true, InPlaceClones: true},
+	"ReLU6":       {Name: "hardtanh", SavesInput: true, InPlaceClones: true, Integers: true},
+	"Hardtanh":    {Name: "hardtanh", SavesInput: true, InPlaceClones: true, Integers: true},
+	"Threshold":   {Name: "threshold", SavesInput: true, InPlaceClones: true, Integers: true},
 	"LogSigmoid":  {Name: "log_sigmoid", SavesInput: true}, // its buffer is empty on CUDA
 }
 
@@ -54,13 +54,20 @@ func (s PReLU) build(b *Builder, l *Layer) {
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.PReLU(x[0], w) })
 }
 
-// Softmax is nn.Softmax, Softmin, LogSoftmax or Softmax2d.
-type Softmax struct{ Type string }
+// Softmax is nn.Softmax, Softmin, LogSoftmax or Softmax2d over one dimension, PyTorch's choice where Dim is nil.
+type Softmax struct {
+	Type string
+	Dim  *int
+}
 
 func (s Softmax) class() string { return s.Type }
 func (s Softmax) build(b *Builder, l *Layer) {
 	g := b.G
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if s.Type == "Softmax2d" {
+			g.Rank(x[0], 3, 4)
+		}
+		along(g, x[0], s.Dim)
 		switch s.Type {
 		case "LogSoftmax":
 			return g.LogSoftmax(x[0])
@@ -69,6 +76,22 @@ func (s Softmax) build(b *Builder, l *Layer) {
 		}
 		return g.Softmax(x[0])
 	})
+}
+
+// along refuses a dimension that x does not have; what is computed is as large over any.
+func along(g *torch.Graph, x torch.Tensor, dim *int) {
+	if dim != nil {
+		g.Dim(x, *dim)
+	}
+}
+
+// softmaxDim is the argument dim; nil where it is None.
+func softmaxDim(a *Args) *int {
+	if _, given := a.get("dim"); !given {
+		return nil
+	}
+	d := a.Dim("dim", 0)
+	return &d
 }
 
 // GLU is nn.GLU.
@@ -102,7 +125,7 @@ func (s Composed) build(b *Builder, l *Layer) {
 }
 
 func init() {
-	register(func(a *Args) Spec { return GLU{int(a.Int("dim", -1))} }, "GLU")
+	register(func(a *Args) Spec { return GLU{a.Dim("dim", -1)} }, "GLU")
 	register(func(a *Args) Spec {
 		a.Ignore("lower", "upper")
 		return RReLU{a.Bool("inplace", false)}
@@ -116,8 +139,9 @@ func init() {
 			return Activation{name, a.Bool("inplace", false)}
 		}, name)
 	}
-	register(func(a *Args) Spec { a.Ignore("init"); return PReLU{a.Int("num_parameters", 1)} }, "PReLU")
-	for _, n := range []string{"Softmax", "Softmin", "LogSoftmax", "Softmax2d"} {
-		register(func(a *Args) Spec { a.Ignore("dim"); return Softmax{n} }, n)
+	register(func(a *Args) Spec { a.Ignore("init"); return PReLU{a.Positive("num_parameters", 1)} }, "PReLU")
+	for _, n := range []string{"Softmax", "Softmin", "LogSoftmax"} {
+		register(func(a *Args) Spec { return Softmax{n, softmaxDim(a)} }, n)
 	}
+	register(func(*Args) Spec { return Softmax{Type: "Softmax2d"} }, "Softmax2d")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"vrametre/calc/fault"
+	"vrametre/calc/torch"
 )
 
 // Args reads constructor arguments by name and collects the first error.
@@ -22,10 +23,24 @@ func NewArgs(typ, at string, m map[string]any) *Args {
 	return &Args{typ: typ, at: at, m: m, used: map[string]bool{}}
 }
 
-func (a *Args) fail(code, name string, v any) {
+func (a *Args) fail(code, name string, v any, more ...any) {
 	if a.err == nil {
-		a.err = fault.New(code, a.at, "type", a.typ, "argument", name, "value", v)
+		a.err = fault.New(code, a.at, append([]any{"type", a.typ, "argument", name, "value", written(v)}, more...)...)
 	}
+}
+
+// written is a value as it stood in the request: nil was null.
+func written(v any) any {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case []any:
+		b, err := json.Marshal(v)
+		if err == nil {
+			return string(b)
+		}
+	}
+	return v
 }
 
 func (a *Args) get(name string) (any, bool) {
@@ -71,6 +86,16 @@ func (a *Args) positive(name string, v any) int64 {
 		return 1
 	}
 	return n
+}
+
+// Positive is an optional positive number.
+func (a *Args) Positive(name string, def int64) int64 {
+	if v, ok := a.get(name); ok {
+		if n := a.positive(name, v); a.err == nil {
+			return n
+		}
+	}
+	return def
 }
 
 // Count is a number of repeated parts, positive and not absurd.
@@ -123,14 +148,38 @@ func (a *Args) Ints(name string, low int64) Ints {
 	return out
 }
 
-// Required is Ints that must be there.
-func (a *Args) Required(name string, low int64) Ints {
-	v := a.Ints(name, low)
+// Dims is one number for n dimensions, or a list of one or n; nil when absent.
+func (a *Args) Dims(name string, n int, low int64) Ints {
+	out := a.Ints(name, low)
+	if len(out) > 1 && len(out) != n {
+		a.fail("argument-length", name, torch.Shape(out), "expected", n)
+		return nil
+	}
+	return out
+}
+
+// Each is Dims whose list has exactly n numbers.
+func (a *Args) Each(name string, n int, low int64) Ints {
+	out := a.Dims(name, n, low)
+	if _, list := a.m[name].([]any); list && len(out) > 0 && len(out) != n {
+		a.fail("argument-length", name, torch.Shape(out), "expected", n)
+		return nil
+	}
+	return out
+}
+
+// There refuses an argument that is absent.
+func (a *Args) There(name string, v Ints) Ints {
 	if v == nil {
 		a.fail("argument-missing", name, nil)
 		return N(1)
 	}
 	return v
+}
+
+// Required is Ints that must be there.
+func (a *Args) Required(name string, low int64) Ints {
+	return a.There(name, a.Ints(name, low))
 }
 
 // Bool is an optional flag.
@@ -170,6 +219,26 @@ func (a *Args) Bools(name string, n int) []bool {
 
 // Fail refuses the value v of an argument.
 func (a *Args) Fail(code, name string, v any) { a.fail(code, name, v) }
+
+// Dim is the number of a dimension, optional; negative ones count from the end. Which ones there are is for the forward to say.
+func (a *Args) Dim(name string, def int64) int {
+	d := a.Int(name, def)
+	if d < -64 || d > 64 {
+		a.fail("argument-range", name, d)
+		return int(def)
+	}
+	return int(d)
+}
+
+// PositiveFloat is an optional positive number, not absurd.
+func (a *Args) PositiveFloat(name string, def float64) float64 {
+	f := a.Float(name, def)
+	if !(f > 0 && f <= 1024) {
+		a.fail("argument-range", name, f)
+		return def
+	}
+	return f
+}
 
 // Float is an optional number.
 func (a *Args) Float(name string, def float64) float64 {
@@ -244,6 +313,9 @@ func (a *Args) Ignore(names ...string) {
 		a.used[n] = true
 	}
 }
+
+// Err is the first bad argument so far.
+func (a *Args) Err() error { return a.err }
 
 // Finish gives the first error: a bad argument, or one that the type does not have.
 func (a *Args) Finish() error {

@@ -98,9 +98,14 @@ func (a *Attention) Call(q, k, v torch.Tensor, m Masks) torch.Tensor {
 func (a *Attention) forward(q, k, v torch.Tensor, m Masks, need bool) (y, weights torch.Tensor) {
 	g := a.b.G
 	for _, x := range []torch.Tensor{q, k, v} {
-		if sh := g.Shape(x); len(sh) != 3 {
-			g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 3)
-		}
+		g.Rank(x, 3)
+	}
+	lb := 1 // where the batch stands
+	if a.s.BatchFirst {
+		lb = 0
+	}
+	if ks, vs := g.Shape(k), g.Shape(v); ks[0] != vs[0] || ks[1] != vs[1] || ks[lb] != g.Dim(q, lb) {
+		g.Fail("attention-lengths", "query", torch.Shape(g.Shape(q)), "key", torch.Shape(ks), "value", torch.Shape(vs))
 	}
 	if a.s.BatchFirst {
 		t := g.Transpose(q, 1, 0)
@@ -134,7 +139,7 @@ func (a *Attention) attend(query, key, value torch.Tensor, m Masks, need bool) (
 	l, bsz, e := g.Dim(query, 0), g.Dim(query, 1), a.s.Embed
 	heads, d := a.s.Heads, e/a.s.Heads
 	if e != g.Dim(query, 2) {
-		g.Fail("linear-features", "shape", torch.Shape(g.Shape(query)), "in_features", e)
+		g.Fail("linear-features", "shape", torch.Shape(g.Shape(query)), "in_features", e, "found", g.Dim(query, 2))
 	}
 	mask, padding := m.Attn, m.Padding
 	causal := m.Causal && sdpa && padding == torch.None && !need
@@ -285,8 +290,9 @@ func (a *Attention) project(query, key, value torch.Tensor) (q, k, v torch.Tenso
 
 func init() {
 	register(func(a *Args) Spec {
-		return MultiheadAttention{Embed: a.Size("embed_dim"), Heads: a.Size("num_heads"), P: a.Probability("dropout", 0), NoBias: !a.Bool("bias", true),
-			BiasKV: a.Bool("add_bias_kv", false), ZeroAttn: a.Bool("add_zero_attn", false), KDim: a.Int("kdim", 0), VDim: a.Int("vdim", 0),
+		e := a.Size("embed_dim")
+		return MultiheadAttention{Embed: e, Heads: a.Size("num_heads"), P: a.Probability("dropout", 0), NoBias: !a.Bool("bias", true),
+			BiasKV: a.Bool("add_bias_kv", false), ZeroAttn: a.Bool("add_zero_attn", false), KDim: a.Positive("kdim", e), VDim: a.Positive("vdim", e),
 			BatchFirst: a.Bool("batch_first", false), NoWeights: !a.Bool("need_weights", true)}
 	}, "MultiheadAttention")
 }

@@ -78,6 +78,9 @@ func (s Dropout) build(b *Builder, l *Layer) {
 		switch {
 		case !b.Training:
 			return x[0]
+		case s.Channels == 1:
+			b.G.Rank(x[0], 2, 3)
+			fallthrough
 		case s.Channels > 0:
 			return b.G.FeatureDropout(x[0], s.P, s.InPlace)
 		}
@@ -100,7 +103,7 @@ func init() {
 	}, "Linear", "NonDynamicallyQuantizableLinear")
 	register(func(a *Args) Spec { a.Ignore("p"); return Identity{} }, "Identity")
 	register(func(a *Args) Spec {
-		return Flatten{int(a.Int("start_dim", 1)), int(a.Int("end_dim", -1))}
+		return Flatten{a.Dim("start_dim", 1), a.Dim("end_dim", -1)}
 	}, "Flatten")
 	for n := 0; n <= 3; n++ {
 		register(func(a *Args) Spec {
@@ -108,8 +111,12 @@ func init() {
 		}, Dropout{Channels: n}.class())
 	}
 	register(func(a *Args) Spec {
-		a.Ignore("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse", "_weight", "_freeze")
-		return Embedding{a.Size("num_embeddings"), a.Size("embedding_dim")}
+		a.Ignore("max_norm", "norm_type", "scale_grad_by_freq", "sparse", "_weight", "_freeze")
+		s := Embedding{a.Size("num_embeddings"), a.Size("embedding_dim")}
+		if i := a.Int("padding_idx", 0); i < -s.Num || i >= s.Num {
+			a.fail("argument-range", "padding_idx", i)
+		}
+		return s
 	}, "Embedding")
 }
 
@@ -149,9 +156,6 @@ func (s Bilinear) build(b *Builder, l *Layer) {
 		bias = b.Param(l, s.Out)
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
-		if len(x) != 2 {
-			b.G.Fail("function-inputs", "type", "Bilinear", "expected", 2, "given", len(x))
-		}
 		y := b.G.Bilinear(x[0], w, x[1])
 		if bias != torch.None {
 			y = b.G.AddBias(y, bias)
@@ -182,11 +186,9 @@ func (Unflatten) class() string { return "Unflatten" }
 func (s Unflatten) build(b *Builder, l *Layer) {
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
 		sh, d := b.G.Shape(x[0]), s.Dim
+		b.G.Dim(x[0], d)
 		if d < 0 {
 			d += len(sh)
-		}
-		if d < 0 || d >= len(sh) {
-			b.G.Fail("shape-rank", "shape", torch.Shape(sh), "dim", s.Dim)
 		}
 		return b.G.View(x[0], slices.Concat(sh[:d], s.Size, sh[d+1:])...)
 	})
@@ -208,9 +210,6 @@ func (s Similarity) class() string {
 func (s Similarity) build(b *Builder, l *Layer) {
 	g := b.G
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
-		if len(x) != 2 {
-			g.Fail("function-inputs", "type", s.class(), "expected", 2, "given", len(x))
-		}
 		if s.Distance {
 			return g.Squeeze(g.Norm(g.AddScalar(g.Sub(x[0], x[1])), -1), -1)
 		}
@@ -244,8 +243,12 @@ func init() {
 		return EmbeddingBag{a.Size("num_embeddings"), a.Size("embedding_dim"), a.String("mode", "mean", "sum", "mean", "max")}
 	}, "EmbeddingBag")
 	register(func(a *Args) Spec {
-		return Unflatten{int(a.Int("dim", 1)), a.Required("unflattened_size", -1)}
+		size := a.Required("unflattened_size", -1)
+		if _, list := a.m["unflattened_size"].([]any); !list && len(size) > 0 {
+			a.fail("argument-list", "unflattened_size", size[0])
+		}
+		return Unflatten{a.Dim("dim", 1), size}
 	}, "Unflatten")
-	register(func(a *Args) Spec { a.Ignore("eps"); return Similarity{Dim: int(a.Int("dim", 1))} }, "CosineSimilarity")
+	register(func(a *Args) Spec { a.Ignore("eps"); return Similarity{Dim: a.Dim("dim", 1)} }, "CosineSimilarity")
 	register(func(a *Args) Spec { a.Ignore("p", "eps"); return Similarity{Distance: true} }, "PairwiseDistance")
 }

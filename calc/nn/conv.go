@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"slices"
 	"strconv"
 
 	"vrametre/calc/torch"
@@ -65,6 +66,9 @@ func (c Conv) build(b *Builder, l *Layer) {
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
 		y := x[0]
 		a := args
+		if sh := g.Shape(y); len(sh) != c.Dim+2 {
+			g.Fail("conv-rank", "shape", torch.Shape(sh), "expected", c.Dim+2)
+		}
 		switch {
 		case c.PaddingMode != "" && c.PaddingMode != "zeros":
 			pads := make([]int64, 0, 2*c.Dim)
@@ -88,27 +92,33 @@ func init() {
 	for dim := 1; dim <= 3; dim++ {
 		for _, tr := range []bool{false, true} {
 			register(func(a *Args) Spec {
-				c := Conv{Dim: dim, Transposed: tr, In: a.Size("in_channels"), Out: a.Size("out_channels"), Kernel: a.Required("kernel_size", 1),
-					Stride: a.Ints("stride", 1), Dilation: a.Ints("dilation", 1), Groups: a.Int("groups", 1), NoBias: !a.Bool("bias", true),
+				c := Conv{Dim: dim, Transposed: tr, In: a.Size("in_channels"), Out: a.Size("out_channels"), Kernel: a.There("kernel_size", a.Each("kernel_size", dim, 1)),
+					Stride: a.Dims("stride", dim, 1), Dilation: a.Dims("dilation", dim, 1), Groups: a.Int("groups", 1), NoBias: !a.Bool("bias", true),
 					PaddingMode: a.String("padding_mode", "zeros", "zeros", "reflect", "replicate", "circular")}
 				if c.Groups < 1 {
 					a.fail("argument-positive", "groups", c.Groups)
 					c.Groups = 1
 				}
-				if s, ok := a.m["padding"].(string); ok {
+				if tr && c.PaddingMode != "zeros" {
+					a.fail("argument-choice", "padding_mode", c.PaddingMode)
+				}
+				if s, ok := a.m["padding"].(string); ok && !tr {
 					a.Ignore("padding")
 					switch s {
 					case "same":
 						c.Same = true
+						if slices.ContainsFunc(c.Stride, func(n int64) bool { return n != 1 }) {
+							a.fail("conv-same-stride", "padding", s)
+						}
 					case "valid":
 					default:
 						a.fail("argument-choice", "padding", s)
 					}
 				} else {
-					c.Padding = a.Ints("padding", 0)
+					c.Padding = a.Dims("padding", dim, 0)
 				}
 				if tr {
-					c.OutputPadding = a.Ints("output_padding", 0)
+					c.OutputPadding = a.Dims("output_padding", dim, 0)
 				}
 				return c
 			}, Conv{Dim: dim, Transposed: tr}.class())

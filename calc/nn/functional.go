@@ -27,7 +27,7 @@ func (f FunctionSpec) Parse(at string, args map[string]any) (Function, error) {
 	}
 	return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor {
 		if (f.inputs > 0 && len(x) != f.inputs) || len(x) == 0 {
-			g.Fail("function-inputs", "type", f.name, "expected", f.inputs, "given", len(x))
+			g.Fail("function-inputs", "type", f.name, "expected", max(f.inputs, 1), "given", len(x))
 		}
 		return fn(g, x...)
 	}, nil
@@ -76,23 +76,29 @@ func init() {
 	})
 	function("contiguous", 1, unary((*torch.Graph).Contiguous))
 	function("softmax", 1, func(a *Args) Function {
-		a.Ignore("dim")
-		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Softmax(x[0]) }
+		d := softmaxDim(a)
+		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor {
+			along(g, x[0], d)
+			return g.Softmax(x[0])
+		}
 	})
 	function("log_softmax", 1, func(a *Args) Function {
-		a.Ignore("dim")
-		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.LogSoftmax(x[0]) }
+		d := softmaxDim(a)
+		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor {
+			along(g, x[0], d)
+			return g.LogSoftmax(x[0])
+		}
 	})
 	function("mean", 1, reduction((*torch.Graph).Mean))
 	function("sum", 1, reduction((*torch.Graph).Sum))
 	function("cat", 0, func(a *Args) Function {
-		d := int(a.Int("dim", 1))
+		d := a.Dim("dim", 1)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Cat(d, x...) }
 	})
 	function("view", 1, shaped((*torch.Graph).View))
 	function("reshape", 1, shaped((*torch.Graph).Reshape))
 	function("flatten", 1, func(a *Args) Function {
-		s, e := int(a.Int("start_dim", 0)), int(a.Int("end_dim", -1))
+		s, e := a.Dim("start_dim", 0), a.Dim("end_dim", -1)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Flatten(x[0], s, e) }
 	})
 	function("permute", 1, func(a *Args) Function {
@@ -100,26 +106,26 @@ func init() {
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Permute(x[0], d...) }
 	})
 	function("transpose", 1, func(a *Args) Function {
-		d0, d1 := int(a.Int("dim0", 0)), int(a.Int("dim1", 1))
+		d0, d1 := a.Dim("dim0", 0), a.Dim("dim1", 1)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Transpose(x[0], d0, d1) }
 	})
 	function("unsqueeze", 1, func(a *Args) Function {
-		d := int(a.Int("dim", 0))
+		d := a.Dim("dim", 0)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Unsqueeze(x[0], d) }
 	})
 	function("squeeze", 1, func(a *Args) Function {
-		d := int(a.Int("dim", 0))
+		d := a.Dim("dim", 0)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Squeeze(x[0], d) }
 	})
 	function("select", 1, func(a *Args) Function {
-		d := int(a.Int("dim", 0))
-		a.Ignore("index")
-		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Select(x[0], d) }
+		d := a.Dim("dim", 0)
+		i := a.Int("index", 0)
+		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.SelectAt(x[0], d, i) }
 	})
 	function("narrow", 1, func(a *Args) Function {
-		d, n := int(a.Int("dim", 0)), a.Size("length")
-		a.Ignore("start")
-		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Narrow(x[0], d, n) }
+		d, n := a.Dim("dim", 0), a.Size("length")
+		start := a.Int("start", 0)
+		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.NarrowFrom(x[0], d, start, n) }
 	})
 	function("scaled_dot_product_attention", 3, func(a *Args) Function {
 		p, causal := a.Probability("dropout_p", 0), a.Bool("is_causal", false)

@@ -5,11 +5,11 @@ import "vrametre/calc/torch"
 // maths are elementwise functions that are no modules, by torch's name; Temps are those of their backward formulas
 // (tools/autograd/derivatives.yaml).
 var maths = map[string]*torch.Unary{
-	"exp":   {Name: "exp", SavesOutput: true, Float: true},
-	"sqrt":  {Name: "sqrt", SavesOutput: true, Temps: 1},               // grad / (2 * result)
-	"rsqrt": {Name: "rsqrt", SavesOutput: true, Float: true, Temps: 2}, // -0.5 * grad * result.pow(3)
-	"sign":  {Name: "sign"},
-	"abs":   {Name: "abs", SavesInput: true, Temps: 1}, // grad * self.sgn()
+	"exp":   {Name: "exp", SavesOutput: true, Float: true, Integers: true},
+	"sqrt":  {Name: "sqrt", SavesOutput: true, Temps: 1, Integers: true},               // grad / (2 * result)
+	"rsqrt": {Name: "rsqrt", SavesOutput: true, Float: true, Temps: 2, Integers: true}, // -0.5 * grad * result.pow(3)
+	"sign":  {Name: "sign", Integers: true},
+	"abs":   {Name: "abs", SavesInput: true, Temps: 1, Integers: true}, // grad * self.sgn()
 }
 
 // Exp is x.exp().
@@ -24,18 +24,18 @@ func init() {
 		a.Ignore("min", "max")
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Clamp(x[0]) }
 	})
-	along := func(def int64, f func(g *torch.Graph, x torch.Tensor, d int) torch.Tensor) func(*Args) Function {
+	alongDim := func(def int64, f func(g *torch.Graph, x torch.Tensor, d int) torch.Tensor) func(*Args) Function {
 		return func(a *Args) Function {
-			d := int(a.Int("dim", def))
+			d := a.Dim("dim", def)
 			a.Ignore("p", "eps", "keepdim")
 			return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return f(g, x[0], d) }
 		}
 	}
-	function("normalize", 1, along(1, (*torch.Graph).Normalize))
-	function("norm", 1, along(-1, (*torch.Graph).Norm))
-	function("glu", 1, along(-1, (*torch.Graph).GLU))
+	function("normalize", 1, alongDim(1, (*torch.Graph).Normalize))
+	function("norm", 1, alongDim(-1, (*torch.Graph).Norm))
+	function("glu", 1, alongDim(-1, (*torch.Graph).GLU))
 	function("max", 1, func(a *Args) Function {
-		d, keep := int(a.Int("dim", -1)), a.Bool("keepdim", false)
+		d, keep := a.Dim("dim", -1), a.Bool("keepdim", false)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor { return g.Max(x[0], d, keep) }
 	})
 	function("where", 3, func(*Args) Function {
@@ -44,11 +44,11 @@ func init() {
 	function("index", 2, binary((*torch.Graph).Index))
 	function("masked_fill", 2, binary((*torch.Graph).MaskedFill))
 	function("chunk", 1, func(a *Args) Function { // one part of x.chunk(chunks, dim)
-		n, d, i := a.Size("chunks"), int(a.Int("dim", 0)), a.Int("index", 0)
+		n, d, i := a.Size("chunks"), a.Dim("dim", 0), a.Int("index", 0)
 		return func(g *torch.Graph, x ...torch.Tensor) torch.Tensor {
 			parts := g.Chunk(x[0], n, d)
 			if i < 0 || i >= int64(len(parts)) {
-				g.Fail("shape-split", "shape", torch.Shape(g.Shape(x[0])), "dim", d)
+				g.Fail("chunk-index", "index", i, "chunks", len(parts))
 			}
 			return parts[i]
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"vrametre/calc/fault"
 	"vrametre/calc/torch"
 )
 
@@ -154,6 +155,25 @@ var registry = map[string]func(*Args) Spec{}
 func register(f func(*Args) Spec, names ...string) {
 	for _, n := range names {
 		registry[n] = f
+	}
+}
+
+// several are the modules that take more than one input: the least and the most.
+var several = map[string][2]int{"Bilinear": {2, 2}, "CosineSimilarity": {2, 2}, "PairwiseDistance": {2, 2}, "MultiheadAttention": {1, 3},
+	"RNNCell": {1, 2}, "GRUCell": {1, 2}, "LSTMCell": {1, 3}, "TransformerDecoderLayer": {2, 2}, "TransformerDecoder": {2, 2}, "Transformer": {2, 2}}
+
+// CheckInputs refuses a number of inputs that a module of that type does not take.
+func CheckInputs(typ, at string, given int) {
+	n, ok := several[typ]
+	if !ok {
+		n = [2]int{1, 1}
+	}
+	if given < n[0] || given > n[1] {
+		expected := strconv.Itoa(n[0])
+		if n[1] > n[0] {
+			expected += " / " + strconv.Itoa(n[1])
+		}
+		fault.Throw("function-inputs", at, "type", typ, "expected", expected, "given", given)
 	}
 }
 

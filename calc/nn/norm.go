@@ -33,11 +33,21 @@ func (s BatchNorm) build(b *Builder, l *Layer) {
 		g.Buffer(l.Module, torch.Int64)
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
-		if sh := g.Shape(x[0]); len(sh) >= 2 && sh[1] != s.C {
-			g.Fail("norm-channels", "shape", torch.Shape(sh), "num_features", s.C)
+		if s.Dim == 1 {
+			g.Rank(x[0], 2, 3)
+		} else {
+			g.Rank(x[0], s.Dim+2)
 		}
+		channels(g, x[0], s.C)
 		return g.BatchNorm(x[0], w, bias, running, b.Training || s.NoStats)
 	})
+}
+
+// channels refuses an input whose second dimension is not c.
+func channels(g *torch.Graph, x torch.Tensor, c int64) {
+	if sh := g.Shape(x); g.Dim(x, 1) != c {
+		g.Fail("norm-channels", "shape", torch.Shape(sh), "num_features", c)
+	}
 }
 
 // LayerNorm is nn.LayerNorm.
@@ -71,7 +81,12 @@ func (s GroupNorm) build(b *Builder, l *Layer) {
 	if !s.NoAffine {
 		w, bias = b.Param(l, s.C), b.Param(l, s.C)
 	}
-	l.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.GroupNorm(x[0], w, bias, s.Groups) })
+	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if !s.NoAffine {
+			channels(b.G, x[0], s.C)
+		}
+		return b.G.GroupNorm(x[0], w, bias, s.Groups)
+	})
 }
 
 // InstanceNorm is nn.InstanceNorm1d to 3d: a batch norm over N x C groups (aten/src/ATen/native/Normalization.cpp).
@@ -94,6 +109,10 @@ func (s InstanceNorm) build(b *Builder, l *Layer) {
 		g.Buffer(l.Module, torch.Int64)
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		g.Rank(x[0], s.Dim+2)
+		if s.Affine || s.Stats {
+			channels(g, x[0], s.C)
+		}
 		return g.InstanceNorm(x[0], w, bias, running, b.Training || !s.Stats)
 	})
 }
@@ -115,7 +134,11 @@ func init() {
 	}, "LayerNorm")
 	register(func(a *Args) Spec {
 		a.Ignore("eps")
-		return GroupNorm{Groups: a.Size("num_groups"), C: a.Size("num_channels"), NoAffine: !a.Bool("affine", true)}
+		s := GroupNorm{Groups: a.Size("num_groups"), C: a.Size("num_channels"), NoAffine: !a.Bool("affine", true)}
+		if s.C%s.Groups != 0 {
+			a.fail("argument-divides", "num_groups", s.Groups, "of", s.C)
+		}
+		return s
 	}, "GroupNorm")
 }
 

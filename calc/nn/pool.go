@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"slices"
 	"strconv"
 
 	"vrametre/calc/torch"
@@ -32,12 +33,21 @@ func (s Pool) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
 	if len(s.Stride) > 0 {
 		stride = s.Stride.expand(s.Dim, 1)
 	}
+	g.Rank(x, s.Dim+1, s.Dim+2)
 	if s.Dim == 1 { // the 2-d kernels on one row
+		g.Window(x, k, stride, s.Padding.expand(1, 0), s.Dilation.expand(1, 1), s.Ceil)
 		two := Pool{Dim: 2, Avg: s.Avg, Kernel: Ints{1, k[0]}, Stride: Ints{1, stride[0]}, Padding: Ints{0, s.Padding.expand(1, 0)[0]},
 			Dilation: Ints{1, s.Dilation.expand(1, 1)[0]}, Ceil: s.Ceil}
 		return g.Squeeze(two.Apply(g, g.Unsqueeze(x, -2)), -2)
 	}
 	out := g.Window(x, k, stride, s.Padding.expand(s.Dim, 0), s.Dilation.expand(s.Dim, 1), s.Ceil)
+	if sh := g.Shape(x); s.Avg && s.Dim == 3 { // avg_pool3d's own check of the input without its padding
+		for i, n := range sh[len(sh)-3:] {
+			if n < k[i] {
+				g.Fail("pool-kernel", "shape", torch.Shape(sh), "kernel", torch.Shape(k))
+			}
+		}
+	}
 	name := "max_pool"
 	if s.Avg {
 		name = "avg_pool"
@@ -65,10 +75,8 @@ func (s AdaptivePool) build(b *Builder, l *Layer) {
 
 // Apply pools as a function; averaging to one value is a mean.
 func (s AdaptivePool) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
+	g.Rank(x, s.Dim+1, s.Dim+2)
 	sh := g.Shape(x)
-	if len(sh) < s.Dim+1 {
-		g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", s.Dim)
-	}
 	lead := len(sh) - s.Dim
 	o := s.Out.expand(s.Dim, 0)
 	one := true
@@ -124,16 +132,17 @@ func (FractionalMaxPool2d) class() string { return "FractionalMaxPool2d" }
 func (s FractionalMaxPool2d) build(b *Builder, l *Layer) {
 	g := b.G
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		g.Rank(x[0], 4)
 		sh := g.Shape(x[0])
-		if len(sh) != 4 {
-			g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 4)
-		}
 		out := []int64{sh[0], sh[1], sh[2], sh[3]}
 		for i := range 2 {
 			if len(s.Out) > 0 {
 				out[i+2] = s.Out.expand(2, 1)[i]
 			} else {
 				out[i+2] = int64(float64(sh[i+2]) * s.Ratio[min(i, len(s.Ratio)-1)])
+			}
+			if k := s.Kernel.expand(2, 1); out[i+2] < 1 || out[i+2]+k[i]-1 >= sh[i+2] { // aten/src/ATen/native/FractionalMaxPool2d.cpp
+				g.Fail("pool-fractional", "shape", torch.Shape(sh), "kernel", torch.Shape(k), "output", out[i+2])
 			}
 		}
 		g.Keep(g.Constant("rand", []int64{sh[0], sh[1], 2}, g.DType(x[0])))
@@ -145,39 +154,60 @@ func init() {
 	for d := 1; d <= 2; d++ {
 		register(func(a *Args) Spec {
 			a.Ignore("norm_type")
-			return LPPool{d, a.Required("kernel_size", 1), a.Ints("stride", 1), a.Bool("ceil_mode", false)}
+			k := a.There("kernel_size", a.Each("kernel_size", d, 1))
+			if _, list := a.m["kernel_size"].([]any); list && d == 1 { // F.lp_pool1d multiplies by it
+				a.fail("argument-integer", "kernel_size", a.m["kernel_size"])
+			}
+			return LPPool{d, k, a.Dims("stride", d, 1), a.Bool("ceil_mode", false)}
 		}, LPPool{Dim: d}.class())
 	}
 	register(func(a *Args) Spec {
 		a.Ignore("return_indices", "_random_samples")
-		s := FractionalMaxPool2d{Kernel: a.Required("kernel_size", 1), Out: a.Ints("output_size", 1), Ratio: a.Floats("output_ratio")}
+		s := FractionalMaxPool2d{Kernel: a.There("kernel_size", a.Each("kernel_size", 2, 1)), Out: a.Each("output_size", 2, 1), Ratio: a.Floats("output_ratio")}
+		if _, list := a.m["output_ratio"].([]any); list && len(s.Ratio) != 2 {
+			a.fail("argument-length", "output_ratio", a.m["output_ratio"], "expected", 2)
+		}
+		if slices.ContainsFunc(s.Ratio, func(r float64) bool { return r >= 1 }) {
+			a.fail("argument-range", "output_ratio", a.m["output_ratio"])
+		}
 		if len(s.Out) == 0 && len(s.Ratio) == 0 {
 			a.fail("argument-missing", "output_size", nil)
+		}
+		if len(s.Out) > 0 && len(s.Ratio) > 0 {
+			a.fail("argument-both", "output_size", a.m["output_size"], "other", "output_ratio")
 		}
 		return s
 	}, "FractionalMaxPool2d")
 	for d := 1; d <= 3; d++ {
 		for _, avg := range []bool{false, true} {
 			register(func(a *Args) Spec {
-				p := Pool{Dim: d, Avg: avg, Kernel: a.Required("kernel_size", 1), Stride: a.Ints("stride", 1), Padding: a.Ints("padding", 0), Ceil: a.Bool("ceil_mode", false)}
+				p := Pool{Dim: d, Avg: avg, Kernel: a.There("kernel_size", a.Dims("kernel_size", d, 1)), Stride: a.Dims("stride", d, 1), Padding: a.Dims("padding", d, 0), Ceil: a.Bool("ceil_mode", false)}
 				if avg {
 					a.Ignore("count_include_pad", "divisor_override")
 				} else {
-					p.Dilation = a.Ints("dilation", 1)
+					p.Dilation = a.Dims("dilation", d, 1)
 					a.Ignore("return_indices")
 				}
 				return p
 			}, Pool{Dim: d, Avg: avg}.class())
 			register(func(a *Args) Spec {
 				a.Ignore("return_indices")
-				if list, ok := a.m["output_size"].([]any); ok { // None stands for the input's size
+				s := AdaptivePool{Dim: d, Max: !avg}
+				if list, ok := a.m["output_size"].([]any); ok && slices.Contains(list, nil) { // None stands for the input's size
+					a.Ignore("output_size")
+					if len(list) != d || d == 1 {
+						a.fail("argument-length", "output_size", list, "expected", d)
+					}
 					for i, v := range list {
-						if v == nil {
-							list[i] = int64(0)
+						s.Out = append(s.Out, 0)
+						if v != nil {
+							s.Out[i] = a.positive("output_size", v)
 						}
 					}
+					return s
 				}
-				return AdaptivePool{Dim: d, Max: !avg, Out: a.Required("output_size", 0)}
+				s.Out = a.There("output_size", a.Each("output_size", d, 1))
+				return s
 			}, AdaptivePool{Dim: d, Max: !avg}.class())
 		}
 	}

@@ -12,13 +12,17 @@ import (
 func pad(g *torch.Graph, x torch.Tensor, pads []int64, mode string) torch.Tensor {
 	sh := slices.Clone(g.Shape(x))
 	n := len(pads) / 2
-	if len(sh) < n {
-		g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", n)
+	g.RankFrom(x, n)
+	if mode != "constant" {
+		g.Rank(x, n+1, n+2)
 	}
 	for i := range n {
 		d := len(sh) - n + i
 		if mode == "reflect" && (pads[2*i] >= sh[d] || pads[2*i+1] >= sh[d]) {
 			g.Fail("pad-reflect", "shape", torch.Shape(sh), "padding", torch.Shape(pads))
+		}
+		if mode == "circular" && (pads[2*i] > sh[d] || pads[2*i+1] > sh[d]) {
+			g.Fail("pad-circular", "shape", torch.Shape(sh), "padding", torch.Shape(pads))
 		}
 		sh[d] += pads[2*i] + pads[2*i+1]
 		if sh[d] <= 0 {
@@ -43,21 +47,26 @@ func (s Pad) build(b *Builder, l *Layer) {
 	if len(p) == 1 {
 		p = p.expand(2*s.Dim, 0)
 	}
-	if len(p) != 2*s.Dim {
+	if len(p)%2 != 0 { // F.pad takes pairs, from the last dimension on
 		fail(l, "pad-sizes", "padding", torch.Shape(p), "expected", 2*s.Dim)
 	}
 	first := make([]int64, len(p))
-	for i := range s.Dim {
-		copy(first[2*i:], p[2*(s.Dim-1-i):2*(s.Dim-i)])
+	for i := range len(p) / 2 {
+		copy(first[2*i:], p[len(p)-2-2*i:len(p)-2*i])
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor { return pad(b.G, x[0], first, s.Mode) })
 }
+
+// upsamplings are the modes of one rank only: the input's, batch and channels included.
+var upsamplings = map[string]int{"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
 // Upsample is nn.Upsample; its gradient needs only shapes.
 type Upsample struct {
 	Size  Ints
 	Scale []float64
 	Mode  string
+	// List: the only size or scale is for the only dimension.
+	List bool
 }
 
 func (Upsample) class() string { return "Upsample" }
@@ -67,10 +76,15 @@ func (s Upsample) build(b *Builder, l *Layer) {
 
 // Apply is F.interpolate.
 func (s Upsample) Apply(g *torch.Graph, x torch.Tensor) torch.Tensor {
+	ranks := []int{3, 4, 5}
+	if r, ok := upsamplings[s.Mode]; ok {
+		ranks = []int{r}
+	}
+	g.Rank(x, ranks...)
 	sh := slices.Clone(g.Shape(x))
 	n := len(sh) - 2
-	if n < 1 {
-		g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 2)
+	if k := max(len(s.Size), len(s.Scale)); k != n && (k > 1 || s.List) {
+		g.Fail("upsample-sizes", "shape", torch.Shape(sh), "expected", n, "given", k)
 	}
 	for i := range n {
 		switch {
@@ -102,11 +116,9 @@ func (s PixelShuffle) class() string {
 func (s PixelShuffle) build(b *Builder, l *Layer) {
 	g := b.G
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		g.RankFrom(x[0], 3)
 		sh := slices.Clone(g.Shape(x[0]))
 		n, r := len(sh), s.Factor
-		if n < 3 {
-			g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 3)
-		}
 		c := &sh[n-3]
 		if s.Unshuffle {
 			if sh[n-1]%r != 0 || sh[n-2]%r != 0 {
@@ -129,13 +141,29 @@ func init() {
 			class := name + strconv.Itoa(d) + "d"
 			register(func(a *Args) Spec {
 				a.Ignore("value")
-				return Pad{class, d, mode, a.Required("padding", -1<<20)}
+				p := Pad{class, d, mode, a.Required("padding", -1<<20)}
+				if _, list := a.m["padding"].([]any); list && len(p.Padding)%2 != 0 {
+					a.fail("argument-length", "padding", torch.Shape(p.Padding), "expected", 2*d)
+				}
+				return p
 			}, class)
 		}
 	}
 	upsample := func(a *Args) Spec {
 		a.Ignore("align_corners", "recompute_scale_factor", "antialias")
-		s := Upsample{Size: a.Ints("size", 1), Mode: a.String("mode", "nearest"), Scale: a.Floats("scale_factor")}
+		mode := "nearest"
+		if a.typ == "UpsamplingBilinear2d" {
+			mode = "bilinear"
+		}
+		s := Upsample{Size: a.Ints("size", 1), Mode: a.String("mode", mode, "nearest", "nearest-exact", "area", "linear", "bilinear", "bicubic", "trilinear"), Scale: a.Floats("scale_factor")}
+		for name, given := range map[string]int{"size": len(s.Size), "scale_factor": len(s.Scale)} { // a list of one is for one dimension
+			if _, list := a.m[name].([]any); list && given == 1 {
+				s.List = true
+			}
+		}
+		if len(s.Size) > 0 && len(s.Scale) > 0 {
+			a.fail("argument-both", "size", torch.Shape(s.Size), "other", "scale_factor")
+		}
 		if len(s.Size) == 0 && len(s.Scale) == 0 {
 			a.fail("argument-missing", "scale_factor", nil)
 		}
@@ -163,6 +191,9 @@ func (s Unfold) class() string {
 func (s Unfold) build(b *Builder, l *Layer) {
 	g := b.G
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		if s.Out == nil {
+			g.Rank(x[0], 4)
+		}
 		sh := g.Shape(x[0])
 		k := s.Kernel.expand(2, 1)
 		blocks := func(m []int64) int64 {
@@ -177,9 +208,6 @@ func (s Unfold) build(b *Builder, l *Layer) {
 			return n
 		}
 		if s.Out == nil {
-			if len(sh) != 4 {
-				g.Fail("shape-rank", "shape", torch.Shape(sh), "dim", 4)
-			}
 			return g.Resize("im2col", x[0], []int64{sh[0], sh[1] * k[0] * k[1], blocks(sh[2:])}, g.Rules.Im2ColSavesInput)
 		}
 		out := s.Out.expand(2, 1)
@@ -206,12 +234,12 @@ func (s ChannelShuffle) build(b *Builder, l *Layer) {
 
 func init() {
 	unfold := func(a *Args) Unfold {
-		return Unfold{Kernel: a.Required("kernel_size", 1), Stride: a.Ints("stride", 1), Padding: a.Ints("padding", 0), Dilation: a.Ints("dilation", 1)}
+		return Unfold{Kernel: a.There("kernel_size", a.Each("kernel_size", 2, 1)), Stride: a.Each("stride", 2, 1), Padding: a.Each("padding", 2, 0), Dilation: a.Each("dilation", 2, 1)}
 	}
 	register(func(a *Args) Spec { return unfold(a) }, "Unfold")
 	register(func(a *Args) Spec {
 		s := unfold(a)
-		s.Out = a.Required("output_size", 1)
+		s.Out = a.There("output_size", a.Each("output_size", 2, 1))
 		return s
 	}, "Fold")
 	register(func(a *Args) Spec { return ChannelShuffle{a.Size("groups")} }, "ChannelShuffle")

@@ -66,8 +66,9 @@ func (s RNN) recurrent(b *Builder, l *Layer) func(torch.Tensor) (y, h, c torch.T
 	}
 	a := torch.RNNArgs{Gates: k, Hidden: s.Hidden, Proj: s.Proj, Layers: layers, Bidirectional: s.Bidirectional, BatchFirst: s.BatchFirst}
 	return func(x torch.Tensor) (y, h, c torch.Tensor) {
-		if sh := b.G.Shape(x); len(sh) == 3 && sh[2] != s.In {
-			b.G.Fail("linear-features", "shape", torch.Shape(sh), "in_features", s.In)
+		b.G.Rank(x, 3)
+		if sh := b.G.Shape(x); sh[2] != s.In {
+			b.G.Fail("linear-features", "shape", torch.Shape(sh), "in_features", s.In, "found", sh[2])
 		}
 		return b.G.RNN(x, w, a)
 	}
@@ -91,6 +92,12 @@ func (s RNNCell) build(b *Builder, l *Layer) {
 		bih, bhh = b.Param(l, k*s.Hidden), b.Param(l, k*s.Hidden)
 	}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		for i, t := range x {
+			g.Rank(t, 2)
+			if sh := g.Shape(t); i > 0 && (sh[1] != s.Hidden || sh[0] != g.Dim(x[0], 0)) {
+				g.Fail("rnn-state", "shape", torch.Shape(sh), "batch", g.Dim(x[0], 0), "hidden_size", s.Hidden)
+			}
+		}
 		n := g.Dim(x[0], 0)
 		state := func(i int) torch.Tensor {
 			if i < len(x) {
@@ -115,12 +122,23 @@ func (s RNNCell) build(b *Builder, l *Layer) {
 func init() {
 	for class := range gates {
 		register(func(a *Args) Spec {
-			a.Ignore("nonlinearity", "dropout") // dropout between layers is part of cuDNN's reserve
-			return RNN{Class: class, In: a.Size("input_size"), Hidden: a.Size("hidden_size"), Layers: a.Count("num_layers", 1), Proj: a.Int("proj_size", 0),
+			a.Probability("dropout", 0) // between layers: part of cuDNN's reserve
+			proj := int64(0)
+			switch class {
+			case "RNN":
+				a.String("nonlinearity", "tanh", "tanh", "relu")
+			case "LSTM":
+				if proj = a.Int("proj_size", 0); proj < 0 {
+					a.fail("argument-range", "proj_size", proj)
+				}
+			}
+			return RNN{Class: class, In: a.Size("input_size"), Hidden: a.Size("hidden_size"), Layers: a.Count("num_layers", 1), Proj: proj,
 				NoBias: !a.Bool("bias", true), BatchFirst: a.Bool("batch_first", false), Bidirectional: a.Bool("bidirectional", false)}
 		}, class)
 		register(func(a *Args) Spec {
-			a.Ignore("nonlinearity")
+			if class == "RNN" {
+				a.String("nonlinearity", "tanh", "tanh", "relu")
+			}
 			return RNNCell{Class: class, In: a.Size("input_size"), Hidden: a.Size("hidden_size"), NoBias: !a.Bool("bias", true)}
 		}, RNNCell{Class: class}.class())
 	}

@@ -166,6 +166,7 @@ func (s LayerNorm2d) build(b *Builder, l *Layer) {
 	w, bias := b.Param(l, s.C), b.Param(l, s.C)
 	shape := []int64{s.C}
 	l.Forward(func(x ...torch.Tensor) torch.Tensor {
+		b.G.Rank(x[0], 4)
 		return b.G.Permute(b.G.LayerNorm(b.G.Permute(x[0], 0, 2, 3, 1), w, bias, shape), 0, 3, 1, 2)
 	})
 }
@@ -201,7 +202,7 @@ func init() {
 	register(func(a *Args) Spec { return Permute(indices(a, "dims")) }, "Permute")
 	register(func(a *Args) Spec {
 		a.Ignore("eps")
-		return LayerNorm2d{a.Size("normalized_shape")}
+		return LayerNorm2d{a.There("normalized_shape", a.Each("normalized_shape", 1, 1))[0]}
 	}, "LayerNorm2d")
 	register(func(a *Args) Spec {
 		return SqueezeExcitation{C: a.Size("input_channels"), Squeeze: a.Size("squeeze_channels")}

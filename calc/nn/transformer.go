@@ -58,9 +58,6 @@ func (s TransformerLayer) layer(b *Builder, l *Layer) transformerLayer {
 		act.Type = s.Act
 	}
 	return func(x []torch.Tensor, ms, mc Masks) torch.Tensor {
-		if s.Decoder && len(x) != 2 {
-			g.Fail("function-inputs", "type", s.class(), "expected", 2, "given", len(x))
-		}
 		blocks := []func(torch.Tensor) torch.Tensor{
 			func(y torch.Tensor) torch.Tensor { return self.Call(y, y, y, ms) },
 			func(y torch.Tensor) torch.Tensor {
@@ -173,9 +170,6 @@ func (s Transformer) model(b *Builder, l *Layer) func(x []torch.Tensor, target M
 	enc := add("encoder", false, s.Encoders)
 	dec := add("decoder", true, s.Decoders)
 	return func(x []torch.Tensor, target Masks) torch.Tensor {
-		if len(x) != 2 {
-			g.Fail("function-inputs", "type", "Transformer", "expected", 2, "given", len(x))
-		}
 		memory := enc.call(g, x[:1], NoMasks, NoMasks)
 		g.Keep(memory)
 		return dec.call(g, []torch.Tensor{x[1], memory}, target, NoMasks)
@@ -204,7 +198,7 @@ func (b *Builder) AddStack(parent *Layer, name string, s TransformerStack) func(
 func transformerArgs(a *Args) TransformerLayer {
 	act := map[string]string{"relu": "ReLU", "gelu": "GELU"}[a.String("activation", "relu", "relu", "gelu")]
 	a.Ignore("layer_norm_eps")
-	return TransformerLayer{Embed: a.Int("d_model", 512), Heads: a.Int("nhead", 8), FF: a.Int("dim_feedforward", 2048), P: a.Probability("dropout", 0.1), Act: act,
+	return TransformerLayer{Embed: a.Positive("d_model", 512), Heads: a.Positive("nhead", 8), FF: a.Positive("dim_feedforward", 2048), P: a.Probability("dropout", 0.1), Act: act,
 		BatchFirst: a.Bool("batch_first", false), NormFirst: a.Bool("norm_first", false), NoBias: !a.Bool("bias", true)}
 }
 
@@ -223,6 +217,6 @@ func init() {
 		}, TransformerStack{Layer: TransformerLayer{Decoder: dec}}.class())
 	}
 	register(func(a *Args) Spec {
-		return Transformer{transformerArgs(a), a.Int("num_encoder_layers", 6), a.Int("num_decoder_layers", 6)}
+		return Transformer{transformerArgs(a), a.Count("num_encoder_layers", 6), a.Count("num_decoder_layers", 6)}
 	}, "Transformer")
 }

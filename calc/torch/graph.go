@@ -160,7 +160,47 @@ func NewGraph(batch int64, rules Rules) *Graph {
 }
 
 // Fail stops the recording at the current module with a bad-input error.
-func (g *Graph) Fail(code string, args ...any) { fault.Throw(code, g.At(), args...) }
+func (g *Graph) Fail(code string, args ...any) {
+	at := g.At()
+	if at == "" { // the root's own forward
+		at = "model"
+	}
+	fault.Throw(code, at, args...)
+}
+
+// Rank refuses x unless it has one of these numbers of dimensions, ascending.
+func (g *Graph) Rank(x Tensor, ranks ...int) {
+	sh := g.t[x].shape
+	if slices.Contains(ranks, len(sh)) {
+		return
+	}
+	expected := make([]string, len(ranks))
+	for i, n := range ranks {
+		expected[i] = strconv.Itoa(n)
+	}
+	g.Fail("shape-rank", "shape", Shape(sh), "rank", len(sh), "expected", strings.Join(expected, " / "))
+}
+
+// RankFrom refuses x if it has fewer dimensions than low.
+func (g *Graph) RankFrom(x Tensor, low int) {
+	if sh := g.t[x].shape; len(sh) < low {
+		g.Fail("shape-rank-low", "shape", Shape(sh), "rank", len(sh), "expected", low)
+	}
+}
+
+// floating refuses integers where the kernel computes with floating numbers only.
+func (g *Graph) floating(x Tensor) {
+	if d := g.t[x].dtype; !d.Floating() {
+		g.Fail("dtype-floating", "dtype", d.String())
+	}
+}
+
+// alike refuses an activation of another type than the weights it meets, as ATen's matrix products and convolutions do.
+func (g *Graph) alike(x, w Tensor) {
+	if a, b := g.t[x].dtype, g.t[w].dtype; a != b {
+		g.Fail("dtype-weights", "dtype", a.String(), "weights", b.String())
+	}
+}
 
 // Warn notes something about the module being called that the estimate could not know.
 func (g *Graph) Warn(code string, args ...any) {
@@ -208,13 +248,7 @@ func (g *Graph) DType(x Tensor) DType { return g.t[x].dtype }
 // Dim is x.size(i), negative i counting from the end.
 func (g *Graph) Dim(x Tensor, i int) int64 {
 	s := g.t[x].shape
-	if i < 0 {
-		i += len(s)
-	}
-	if i < 0 || i >= len(s) {
-		g.Fail("shape-rank", "shape", Shape(s), "dim", i)
-	}
-	return s[i]
+	return s[dims(g, i, len(s))]
 }
 
 // Needs says whether x requires grad.

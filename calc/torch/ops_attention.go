@@ -47,6 +47,8 @@ func (g *Graph) SDPA(q, k, v Tensor, a SDPAArgs) Tensor {
 	n := len(t.shape)
 	if ks, vs := g.t[k].shape, g.t[v].shape; n < 2 || len(ks) != n || len(vs) != n || ks[n-1] != t.shape[n-1] || ks[n-2] != vs[n-2] {
 		g.Fail("shape-matmul", "a", Shape(t.shape), "b", Shape(ks))
+	} else {
+		g.broadcast(g.broadcast(t.shape[:n-2], ks[:n-2]), vs[:n-2])
 	}
 	kernel := g.Rules.Attention
 	e := t.shape[n-1]

@@ -11,10 +11,10 @@ type ConvArgs struct {
 // output. Shape: the usual formula of nn.Conv2d and nn.ConvTranspose2d.
 func (g *Graph) Conv(x, w, bias Tensor, a ConvArgs) Tensor {
 	x, w, bias = g.cast(x), g.cast(w), g.cast(bias)
+	g.alike(x, w)
 	t, k := g.t[x], g.t[w]
 	n := len(k.shape) - 2
-	batched := len(t.shape) == n+2
-	if !batched {
+	if len(t.shape) != n+2 {
 		g.Fail("conv-rank", "shape", Shape(t.shape), "expected", n+2)
 	}
 	in, out := k.shape[1]*a.Groups, k.shape[0]
@@ -29,6 +29,9 @@ func (g *Graph) Conv(x, w, bias Tensor, a ConvArgs) Tensor {
 	for i := range n {
 		d := t.shape[i+2]
 		if a.Transposed {
+			if a.OutputPadding[i] >= max(a.Stride[i], a.Dilation[i]) {
+				g.Fail("conv-output-padding", "output_padding", Shape(a.OutputPadding), "stride", Shape(a.Stride), "dilation", Shape(a.Dilation))
+			}
 			sh[i+2] = (d-1)*a.Stride[i] - 2*a.Padding[i] + a.Dilation[i]*(k.shape[i+2]-1) + a.OutputPadding[i] + 1
 		} else {
 			span := d + 2*a.Padding[i] - a.Dilation[i]*(k.shape[i+2]-1) - 1

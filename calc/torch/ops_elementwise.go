@@ -16,6 +16,8 @@ type Unary struct {
 	Temps int
 	// InPlaceClones: the in-place form clones its input, since the formula needs it.
 	InPlaceClones bool
+	// Integers: there is a kernel for integers too.
+	Integers bool
 }
 
 func (f *Unary) back(b *backward) {
@@ -31,6 +33,9 @@ func (f *Unary) back(b *backward) {
 
 // Unary applies f to x, into x's own storage if inplace.
 func (g *Graph) Unary(f *Unary, x Tensor, inplace bool) Tensor {
+	if !f.Integers {
+		g.floating(x)
+	}
 	if f.Float && !inplace {
 		x = g.float(x)
 	}
@@ -213,10 +218,8 @@ func (g *Graph) mulBy(name string, x, noise Tensor, inplace bool) Tensor {
 
 // perChannel is [N, C, 1, ...].
 func (g *Graph) perChannel(x Tensor) []int64 {
+	g.RankFrom(x, 2)
 	s := g.shapeOf(g.t[x].shape...)
-	if len(s) < 2 {
-		g.Fail("shape-rank", "shape", Shape(s), "dim", 1)
-	}
 	for i := range s[2:] {
 		s[i+2] = 1
 	}
@@ -230,6 +233,9 @@ func (g *Graph) Dropout(x Tensor, p float64, inplace bool) Tensor {
 	switch {
 	case p == 0 || g.noGrad:
 		return x
+	}
+	g.floating(x)
+	switch {
 	case p == 1: // times one zero
 		return g.mulNoise("dropout_", x, nil, inplace)
 	case inplace:
@@ -302,6 +308,7 @@ func (g *Graph) LogSoftmax(x Tensor) Tensor { return g.softmax("_log_softmax", x
 
 // softmax reads half types into float32 on the way where asked, as autocast does (half_to_float).
 func (g *Graph) softmax(name string, x Tensor, float bool) Tensor {
+	g.floating(x)
 	t := g.t[x]
 	d := t.dtype
 	if d.Half() && (float || g.amp != Float32) {
@@ -345,7 +352,15 @@ func (g *Graph) Pow(x Tensor) Tensor {
 // PReLU keeps its input; the weight's gradient is collected beside the input's.
 func (g *Graph) PReLU(x, w Tensor) Tensor {
 	x, w = g.cast(x), g.cast(w)
+	g.alike(x, w)
 	t := g.t[x]
+	channels := int64(1)
+	if len(t.shape) > 1 {
+		channels = t.shape[1]
+	}
+	if n := numel(g.t[w].shape); n != 1 && n != channels {
+		g.Fail("norm-channels", "shape", Shape(t.shape), "num_features", n)
+	}
 	y := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
 	return g.record(op{name: "prelu", in: g.list(x, w), out: y, saved: g.list(x, w), back: func(b *backward) {
 		if b.need(0) {
@@ -420,6 +435,7 @@ func (g *Graph) Sub(a, b Tensor) Tensor {
 
 // GLU halves dimension d: one half times the sigmoid of the other. It keeps its input.
 func (g *Graph) GLU(x Tensor, d int) Tensor {
+	g.floating(x)
 	t := g.t[x]
 	sh := g.shapeOf(t.shape...)
 	d = dims(g, d, len(sh))
@@ -432,6 +448,7 @@ func (g *Graph) GLU(x Tensor, d int) Tensor {
 
 // RReLU draws a slope per element, which it keeps beside its input (in eval the tensor for it is made all the same).
 func (g *Graph) RReLU(x Tensor, inplace bool) Tensor {
+	g.floating(x)
 	t := g.t[x]
 	noise := g.fresh(t.shape, g.likeStrides(t.shape, t.view), t.dtype)
 	g.record(op{name: "empty_like", out: noise})
@@ -454,6 +471,7 @@ func (g *Graph) AlphaDropout(x Tensor, p float64, channels bool) Tensor {
 	if p == 0 || g.noGrad {
 		return x
 	}
+	g.floating(x)
 	shape := g.t[x].shape
 	if channels {
 		shape = g.perChannel(x)

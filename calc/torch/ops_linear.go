@@ -12,8 +12,9 @@ func (g *Graph) Linear(x, w, bias Tensor) Tensor {
 	in, out := g.t[w].shape[1], g.t[w].shape[0]
 	t := g.t[x]
 	if len(t.shape) == 0 || t.shape[len(t.shape)-1] != in {
-		g.Fail("linear-features", "shape", Shape(t.shape), "in_features", in)
+		g.Fail("linear-features", "shape", Shape(t.shape), "in_features", in, "found", last(t.shape))
 	}
+	g.alike(x, w)
 	sh := g.shapeOf(t.shape...)
 	sh[len(sh)-1] = out
 	if len(sh) == 2 {
@@ -122,6 +123,9 @@ func (g *Graph) Bmm(a, b Tensor) Tensor { return g.Baddbmm(None, a, b) }
 func (g *Graph) Baddbmm(c, a, b Tensor) Tensor {
 	a, b = g.cast(a), g.cast(b)
 	x, y := g.t[a], g.t[b]
+	if x.dtype != y.dtype {
+		g.Fail("dtype-operands", "a", x.dtype.String(), "b", y.dtype.String())
+	}
 	n := len(x.shape)
 	sh := g.shapeOf(x.shape...)
 	sh[n-1] = y.shape[n-1]
@@ -147,9 +151,7 @@ func (g *Graph) Baddbmm(c, a, b Tensor) Tensor {
 func (g *Graph) Embedding(x, w Tensor) Tensor {
 	t := g.t[x]
 	sh := append(g.shapeOf(t.shape...), g.t[w].shape[1])
-	if t.dtype.Floating() {
-		g.Fail("embedding-dtype", "dtype", t.dtype.String())
-	}
+	g.indices(x)
 	o := op{name: "embedding", in: g.list(w, x), out: g.fresh(sh, nil, g.t[w].dtype), back: func(b *backward) { b.set(0, b.like2(0)) }}
 	if g.wants(w) {
 		o.saved = g.list(w, x)
@@ -157,10 +159,28 @@ func (g *Graph) Embedding(x, w Tensor) Tensor {
 	return g.record(o)
 }
 
+// indices refuses what cannot look up the rows of a table.
+func (g *Graph) indices(x Tensor) {
+	if d := g.t[x].dtype; d != Int64 && d != Int32 {
+		g.Fail("embedding-dtype", "dtype", d.String())
+	}
+}
+
+// last is the size of the last dimension, 1 without one.
+func last(shape []int64) int64 {
+	if len(shape) == 0 {
+		return 1
+	}
+	return shape[len(shape)-1]
+}
+
 // cast is autocast's: floating tensors enter a matrix product in its type; a parameter's copy is
 // made once per forward and kept (autocast's weight cache).
 func (g *Graph) cast(x Tensor) Tensor {
-	if x == None || g.amp == Float32 || g.t[x].dtype != Float32 {
+	if x == None || g.amp == Float32 {
+		return x
+	}
+	if d := g.t[x].dtype; d == g.amp || d == Float64 || !d.Floating() {
 		return x
 	}
 	if g.t[x].leaf >= 0 && g.t[x].needs {
@@ -182,8 +202,9 @@ func (g *Graph) Linear4bit(x, w, bias Tensor) Tensor {
 	in, out := g.t[w].shape[1], g.t[w].shape[0]
 	t := g.t[x]
 	if len(t.shape) == 0 || t.shape[len(t.shape)-1] != in {
-		g.Fail("linear-features", "shape", Shape(t.shape), "in_features", in)
+		g.Fail("linear-features", "shape", Shape(t.shape), "in_features", in, "found", last(t.shape))
 	}
+	g.floating(x)
 	sh := g.shapeOf(t.shape...)
 	sh[len(sh)-1] = out
 	whole := in * out * t.dtype.Size()
@@ -224,10 +245,9 @@ func (g *Graph) Bilinear(x, w, y Tensor) Tensor {
 // EmbeddingBag sums, averages or takes the maximum of each sample's rows of w. It keeps the indices and where each bag
 // starts, which bag each index is in (one value more than indices on the CPU), the bags' sizes and what the maximum took.
 func (g *Graph) EmbeddingBag(x, w Tensor, mode string) Tensor {
+	g.Rank(x, 2)
+	g.indices(x)
 	t := g.t[x]
-	if len(t.shape) != 2 || t.dtype.Floating() {
-		g.Fail("embedding-dtype", "dtype", t.dtype.String())
-	}
 	bags, n, dim := t.shape[0], numel(t.shape), g.t[w].shape[1]
 	offsets := g.Constant("arange", []int64{bags}, Int64)
 	x = g.Reshape(x, -1)

@@ -6,7 +6,11 @@ import "slices"
 // It keeps its input and two statistics (float32 for half inputs); the backward gives input, weight and bias.
 // With stride nil the kernel wants a contiguous input: it copies another for itself, and its results are contiguous.
 func (g *Graph) norm(name string, x, w, bias Tensor, stats []int64, stride []int64, kept ...Tensor) Tensor {
+	g.floating(x)
 	t := g.t[x]
+	if w != None && !(t.dtype.Half() && g.t[w].dtype == Float32) { // CUDA's kernels take half inputs with float32 weights
+		g.alike(x, w)
+	}
 	y := g.fresh(t.shape, stride, t.dtype)
 	sd := t.dtype
 	if sd.Half() {
@@ -42,9 +46,7 @@ func (g *Graph) norm(name string, x, w, bias Tensor, stats []int64, stride []int
 // BatchNorm over channel 1. training: the batch's own statistics (training); else the running ones, and only the input is kept.
 func (g *Graph) BatchNorm(x, w, bias Tensor, running []Tensor, training bool) Tensor {
 	t := g.t[x]
-	if len(t.shape) < 2 {
-		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 1)
-	}
+	g.RankFrom(x, 2)
 	c := t.shape[1]
 	if training && !g.noGrad {
 		if c > 0 && numel(t.shape)/c == 1 {
@@ -92,7 +94,8 @@ func sameShape(a, b []int64) bool {
 func (g *Graph) GroupNorm(x, w, bias Tensor, groups int64) Tensor {
 	x = g.float(x)
 	t := g.t[x]
-	if len(t.shape) < 2 || groups <= 0 || t.shape[1]%groups != 0 {
+	g.RankFrom(x, 2)
+	if groups <= 0 || t.shape[1]%groups != 0 {
 		g.Fail("groupnorm-groups", "shape", Shape(t.shape), "num_groups", groups)
 	}
 	return g.norm("native_group_norm", x, w, bias, []int64{t.shape[0], groups}, g.formatStrides(t.shape, t.view))
@@ -102,10 +105,11 @@ func (g *Graph) GroupNorm(x, w, bias Tensor, groups int64) Tensor {
 // (aten/src/ATen/native/Normalization.cpp, instance_norm).
 func (g *Graph) InstanceNorm(x, w, bias Tensor, running []Tensor, training bool) Tensor {
 	t := g.t[x]
-	if len(t.shape) < 3 {
-		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 2)
-	}
+	g.RankFrom(x, 3)
 	n, c := t.shape[0], t.shape[1]
+	if training && numel(t.shape) == n*c {
+		g.Fail("batchnorm-one-value", "shape", Shape(t.shape))
+	}
 	sh := g.shapeOf(t.shape...)
 	sh[0], sh[1] = 1, n*c
 	if w != None {
@@ -189,9 +193,7 @@ func (g *Graph) RMSNorm(x, w Tensor, normalised []int64) Tensor {
 func (g *Graph) LocalResponseNorm(x Tensor, size int64) Tensor {
 	t := g.t[x]
 	n := len(t.shape)
-	if n < 3 {
-		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 2)
-	}
+	g.RankFrom(x, 3)
 	d := g.Unsqueeze(g.Mul(x, x), 1)
 	s := g.shapeOf(t.shape...)
 	if n > 3 {

@@ -4,6 +4,9 @@ package torch
 // kernels ask for the input's shape through the tensor itself), with int64 indices if indices is set.
 func (g *Graph) Pool(name string, x Tensor, out []int64, keep, indices bool) Tensor {
 	t := g.t[x]
+	if keep {
+		g.floating(x)
+	}
 	y := g.fresh(out, g.formatStrides(out, t.view), t.dtype)
 	o := op{name: name, in: g.list(x), out: y, back: func(b *backward) {
 		in := b.in(0)
@@ -23,11 +26,9 @@ func (g *Graph) Pool(name string, x Tensor, out []int64, keep, indices bool) Ten
 
 // Window is the output size of a pooling window, as pooling_output_shape computes it.
 func (g *Graph) Window(x Tensor, kernel, stride, padding, dilation []int64, ceil bool) []int64 {
-	t := g.t[x]
 	n := len(kernel)
-	if len(t.shape) < n+1 {
-		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", n)
-	}
+	g.Rank(x, n+1, n+2)
+	t := g.t[x]
 	lead := len(t.shape) - n
 	sh := g.shapeOf(t.shape...)
 	for i := range n {

@@ -28,10 +28,9 @@ func (a RNNArgs) directions() int64 {
 // RNN is _cudnn_rnn (aten/src/ATen/native/cudnn/RNN.cpp): it keeps the input, the initial states, the output, the weights
 // and the reserve. Its results are the output and the last states; the third is None but for an LSTM.
 func (g *Graph) RNN(x Tensor, weights []Tensor, a RNNArgs) (y, h, c Tensor) {
+	g.Rank(x, 3)
+	g.floating(x)
 	t := g.t[x]
-	if len(t.shape) != 3 {
-		g.Fail("shape-rank", "shape", Shape(t.shape), "dim", 3)
-	}
 	steps, batch := t.shape[0], t.shape[1]
 	if a.BatchFirst {
 		steps, batch = batch, steps
@@ -50,6 +49,7 @@ func (g *Graph) RNN(x Tensor, weights []Tensor, a RNNArgs) (y, h, c Tensor) {
 	for i := range weights {
 		w[i] = g.cast(weights[i])
 	}
+	g.alike(x, w[0])
 	t = g.t[x]
 	shape, stride := []int64{steps, batch, dirs * out}, []int64(nil)
 	if a.BatchFirst {

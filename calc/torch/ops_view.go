@@ -3,11 +3,11 @@ package torch
 import "slices"
 
 func dims(g *Graph, d int, rank int) int {
+	if d < -rank || d >= rank {
+		g.Fail("dim-range", "dim", d, "low", -rank, "high", rank-1, "rank", rank)
+	}
 	if d < 0 {
 		d += rank
-	}
-	if d < 0 || d >= rank {
-		g.Fail("shape-rank", "dim", d, "rank", rank)
 	}
 	return d
 }
@@ -22,16 +22,17 @@ func reshapeBack(b *backward) { b.set(0, b.reshape(b.gout(0), b.in(0).shape)) }
 // resolve replaces one -1 in shape.
 func (g *Graph) resolve(x Tensor, shape []int64) []int64 {
 	s := g.shapeOf(shape...)
-	n, at := int64(1), -1
+	n, at, inferred := int64(1), -1, 0
 	for i, d := range s {
 		if d == -1 {
 			at = i
+			inferred++
 		} else {
 			n *= d
 		}
 	}
 	total := numel(g.t[x].shape)
-	if at >= 0 && n > 0 && total%n == 0 {
+	if inferred == 1 && n > 0 && total%n == 0 {
 		s[at] = total / n
 		n *= s[at]
 	}
@@ -87,7 +88,10 @@ func (g *Graph) Flatten(x Tensor, start, end int) Tensor {
 		return g.Reshape(x, 1)
 	}
 	start, end = dims(g, start, len(s)), dims(g, end, len(s))
-	if start >= end {
+	if start > end {
+		g.Fail("flatten-order", "start_dim", start, "end_dim", end)
+	}
+	if start == end {
 		return x
 	}
 	to := slices.Concat(s[:start], []int64{numel(s[start : end+1])}, s[end+1:])
@@ -100,10 +104,15 @@ func (g *Graph) Permute(x Tensor, perm ...int) Tensor {
 	if len(perm) != len(t.shape) {
 		g.Fail("shape-permute", "shape", Shape(t.shape))
 	}
+	var seen [64]bool
 	sh, st := g.ints(len(perm)), g.ints(len(perm))
 	inv := make([]int, len(perm))
 	for i, p := range perm {
 		p = dims(g, p, len(perm))
+		if seen[p] {
+			g.Fail("shape-permute", "shape", Shape(t.shape))
+		}
+		seen[p] = true
 		sh[i], st[i], inv[p] = t.shape[p], t.stride[p], i
 	}
 	return g.viewOp("permute", x, sh, st, func(b *backward) {
@@ -177,11 +186,17 @@ func (g *Graph) Expand(x Tensor, shape ...int64) Tensor {
 
 // Narrow is x.narrow(dim, start, n), also x[..., start:start+n] and one part of split or chunk
 // taken alone: its gradient is written into zeros of x's size.
-func (g *Graph) Narrow(x Tensor, d int, n int64) Tensor {
+func (g *Graph) Narrow(x Tensor, d int, n int64) Tensor { return g.NarrowFrom(x, d, 0, n) }
+
+// NarrowFrom is Narrow where the start is known to be in range or not; negative ones count from the end.
+func (g *Graph) NarrowFrom(x Tensor, d int, start, n int64) Tensor {
 	t := g.t[x]
 	d = dims(g, d, len(t.shape))
-	if n > t.shape[d] || n < 0 {
-		g.Fail("shape-narrow", "shape", Shape(t.shape), "dim", d, "length", n)
+	if start < 0 {
+		start += t.shape[d]
+	}
+	if n < 0 || start < 0 || start+n > t.shape[d] {
+		g.Fail("shape-narrow", "shape", Shape(t.shape), "dim", d, "length", n, "start", start)
 	}
 	sh := slices.Clone(t.shape)
 	sh[d] = n
@@ -227,6 +242,10 @@ func (g *Graph) SliceZero(x Tensor, d int, n int64) Tensor {
 // Index is x[i] with a tensor of n indices on the first dimension, which are kept; the gradient is added into
 // zeros out of place (index_put).
 func (g *Graph) Index(x, i Tensor) Tensor {
+	g.RankFrom(x, 1)
+	if d := g.t[i].dtype; d.Floating() || d == Int32 {
+		g.Fail("index-dtype", "dtype", d.String())
+	}
 	sh := append(g.shapeOf(g.t[i].shape...), g.t[x].shape[1:]...)
 	o := op{name: "index", in: g.list(x, i), out: g.fresh(sh, nil, g.t[x].dtype), saved: g.list(i), back: func(b *backward) {
 		z := b.like2(0)
@@ -240,6 +259,14 @@ func (g *Graph) Index(x, i Tensor) Tensor {
 func zerosBack(b *backward) {
 	x := &b.c.g.t[b.o.in[0]]
 	b.set(0, b.alloc(x.shape, nil, x.dtype))
+}
+
+// SelectAt is Select where i is known to be in range or not; negative ones count from the end.
+func (g *Graph) SelectAt(x Tensor, d int, i int64) Tensor {
+	if n := g.Dim(x, d); i < -n || i >= n {
+		g.Fail("index-range", "shape", Shape(g.t[x].shape), "dim", d, "index", i)
+	}
+	return g.Select(x, d)
 }
 
 // Select is x[..., i, ...]: a view one dimension smaller.
@@ -377,6 +404,7 @@ func (g *Graph) Sum(x Tensor, keep bool, ds ...int) Tensor {
 
 // Mean is x.mean(dims, keepdim). Before 2.2 mean(dim) kept its input; the gradient is divided into a full copy.
 func (g *Graph) Mean(x Tensor, keep bool, ds ...int) Tensor {
+	g.floating(x)
 	return g.reduce("mean", x, keep, ds, func(b *backward, v gt) {
 		b.step()
 		l := b.layout(v)
@@ -394,7 +422,11 @@ func (g *Graph) reduce(name string, x Tensor, keep bool, ds []int, back func(*ba
 	t := g.t[x]
 	red := make([]bool, len(t.shape))
 	for _, d := range ds {
-		red[dims(g, d, len(t.shape))] = true
+		i := dims(g, d, len(t.shape))
+		if red[i] {
+			g.Fail("dim-twice", "dim", i)
+		}
+		red[i] = true
 	}
 	kept := g.ints(len(t.shape))
 	var sh []int64

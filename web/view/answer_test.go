@@ -61,7 +61,7 @@ func faultCalls(t *testing.T) (errors, warnings []faultCall) {
 			case "fail":
 				code, first = 1, 2
 			case "a.fail", "a.Fail":
-				code, first = 0, len(call.Args)
+				code, first = 0, 3
 			default:
 				return true
 			}

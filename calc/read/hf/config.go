@@ -106,13 +106,13 @@ func (c *config) text(def string, names ...string) string {
 
 func (c *config) float(def float64, names ...string) float64 {
 	for _, n := range names {
-		v, ok := c.m[n].(json.Number)
-		if !ok {
+		if c.m[n] == nil {
 			continue
 		}
+		v, ok := c.m[n].(json.Number)
 		f, err := v.Float64()
-		if err != nil {
-			c.fail("config-number", n, "field", n, "value", short(v), "high", 1)
+		if !ok || err != nil {
+			c.fail("config-decimal", n, "field", n, "value", short(c.m[n]))
 		}
 		return f
 	}
@@ -122,7 +122,7 @@ func (c *config) float(def float64, names ...string) float64 {
 func (c *config) chance(def float64, names ...string) float64 {
 	p := c.float(def, names...)
 	if !(p >= 0 && p <= 1) {
-		c.fail("config-number", names[0], "field", names[0], "value", short(p), "high", 1)
+		c.fail("config-probability", names[0], "field", names[0], "value", short(p))
 	}
 	return p
 }

@@ -148,7 +148,8 @@ func TestBadConfigs(t *testing.T) {
 		{"num_key_value_heads", 5, "config-heads"},
 		{"vocab_size", nil, "config-missing"},
 		{"mlp_bias", "yes", "config-flag"},
-		{"attention_dropout", 2, "config-number"},
+		{"attention_dropout", 2, "config-probability"},
+		{"attention_dropout", "much", "config-decimal"},
 		{"model_type", "unheard_of", "config-family"},
 	} {
 		m := map[string]any{}

@@ -52,9 +52,13 @@ func gpt2(width, layers, heads int) string {
 }
 
 func bert(class string, hidden, layers, heads, ff int) string {
-	return encode(map[string]any{"model_type": "bert", "architectures": []string{class}, "vocab_size": 30522, "max_position_embeddings": 512,
+	c := map[string]any{"model_type": "bert", "architectures": []string{class}, "vocab_size": 30522, "max_position_embeddings": 512,
 		"type_vocab_size": 2, "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads, "intermediate_size": ff,
-		"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, "num_labels": 2})
+		"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1}
+	if class == "BertForSequenceClassification" {
+		c["num_labels"] = 2
+	}
+	return encode(c)
 }
 
 // presetTokens is the sequence length of a preset where the request does not give one.
@@ -71,9 +75,12 @@ func init() {
 					c.m[name] = v
 				}
 			}
-			for name, field := range map[string]string{"use_cache": "use_cache", "num_classes": "num_labels"} {
-				if v, ok := args.Value(name); ok && (name != "num_classes" || base["num_labels"] != nil) {
-					c.m[field] = v
+			if v, ok := args.Value("use_cache"); ok {
+				c.m["use_cache"] = v
+			}
+			if base["num_labels"] != nil { // the others have no classes
+				if v, ok := args.Value("num_classes"); ok {
+					c.m["num_labels"] = v
 				}
 			}
 			return architecture(&config{parse(encode(c.m)), c.at}, &read.Model{}).build(b)

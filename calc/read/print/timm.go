@@ -190,9 +190,7 @@ func packedAttention(c *call) forward {
 	heads := headsOf(c.m.kid("proj").size("in_features"))
 	c.r.warn(c.m, "assumed-heads", "embed_dim", c.m.kid("proj").size("in_features"), "num_heads", heads)
 	return func(x ...torch.Tensor) torch.Tensor {
-		if len(g.Shape(x[0])) != 3 {
-			g.Fail("shape-rank", "shape", torch.Shape(g.Shape(x[0])), "dim", 3)
-		}
+		g.Rank(x[0], 3)
 		b, n, e := g.Dim(x[0], 0), g.Dim(x[0], 1), g.Dim(x[0], 2)
 		q := g.Unbind(g.Permute(g.View(c.kid("qkv").Call(x[0]), b, n, 3, heads, e/heads), 2, 0, 3, 1, 4), 0)
 		g.Keep(q...)
@@ -216,9 +214,7 @@ func features(c *call, enc *nn.Layer, x torch.Tensor) []torch.Tensor {
 	visit := func(l *nn.Layer) {
 		z := l.Call(y)
 		a, b := g.Shape(y), g.Shape(z)
-		if len(b) != 4 {
-			g.Fail("shape-rank", "shape", torch.Shape(b), "dim", 4)
-		}
+		g.Rank(z, 4)
 		if len(a) == 4 && (a[2] != b[2] || a[3] != b[3]) {
 			maps = append(maps, z)
 		} else {
