@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vrametre/calc/optim"
 	"vrametre/calc/torch"
 )
 
@@ -64,7 +65,8 @@ func (q *query) changes(n *network) []change {
 		})
 	}
 	add("optimizer.fused=true", "fused", func(q *query, r *Request) bool {
-		return slices.Contains([]string{"sgd", "adam", "adamw"}, q.Optimizer.Name) && set(&r.Optimizer.Fused, true)
+		r.Optimizer.Foreach = nil
+		return slices.Contains(optim.Takers("fused", q.optim.Before2), q.Optimizer.Name) && set(&r.Optimizer.Fused, true)
 	})
 	add("optimizer.foreach=false", "loop", func(q *query, r *Request) bool {
 		r.Optimizer.Foreach = ptr(false)

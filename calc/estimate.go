@@ -49,7 +49,7 @@ func (q *query) compile(n *network, batch int64) (run, error) {
 
 func (q *query) walkConfig() walk.Config {
 	c := walk.Config{Train: q.train, Accumulation: q.Accumulation, KeepGrads: q.keepGrad, ZeroAt: q.zeroAt, Optimizer: q.optim,
-		Master: q.master, Iterations: max(q.Steps, 2), Timeline: slices.Contains(q.Want, WantTimeline),
+		Master: q.master, Iterations: q.Steps, Timeline: slices.Contains(q.Want, WantTimeline),
 		Workspace: q.workspace.Bytes}
 	if p := q.Parallel; p.Data > 1 {
 		c.Shard = walk.Shard{N: p.Data, Stage: p.Zero}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"vrametre/calc/optim"
 	"vrametre/calc/walk"
 )
 
@@ -26,7 +27,7 @@ func estimate(t testing.TB, r Request) Result {
 func randomRequest(rng *rand.Rand) Request {
 	pick := func(list []string) string { return list[rng.IntN(len(list))] }
 	flag := func() *bool { b := rng.IntN(2) == 0; return &b }
-	return Request{
+	r := Request{
 		Model: Model{Preset: pick(sample)}, Batch: 2 + rng.Int64N(30), Accumulation: 1 + rng.IntN(3), Mode: pick([]string{"train", "train", "infer"}),
 		Optimizer: Optimizer{Name: pick(Optimizers), Momentum: float64(rng.IntN(2)), AMSGrad: *flag(), Centered: *flag(), WeightDecay: float64(rng.IntN(2)), Foreach: flag(), Fused: *flag()},
 		Precision: pick(Precisions), ZeroGrad: pick([]string{"set_to_none", "zeros"}), ZeroGradAt: pick([]string{"start", "before-backward", "end"}),
@@ -34,6 +35,22 @@ func randomRequest(rng *rand.Rand) Request {
 		Checkpointing: Checkpointing{EveryBlock: *flag()}, Allocator: Allocator{ExpandableSegments: *flag()},
 		Device: Device{GPU: pick([]string{"tesla-t4", "rtx-3060", "gtx-1650"}), Desktop: *flag()}, Want: []string{WantTimeline, WantLayers, WantBlocks},
 	}
+	o := &r.Optimizer // with the arguments that it has
+	takes := func(argument string) bool {
+		return slices.Contains(optim.Takers(argument, r.PyTorch == "1.13"), o.Name)
+	}
+	if !takes("momentum") {
+		o.Momentum = 0
+	}
+	if !takes("weight_decay") {
+		o.WeightDecay = 0
+	}
+	o.AMSGrad, o.Centered = o.AMSGrad && takes("amsgrad"), o.Centered && takes("centered")
+	o.Fused = o.Fused && takes("fused") && (o.Name != "sgd" || r.PyTorch == "2.11")
+	if o.Fused || !takes("foreach") {
+		o.Foreach = nil
+	}
+	return r
 }
 
 func TestPartsSumToThePeak(t *testing.T) {
@@ -264,11 +281,85 @@ func TestBadInput(t *testing.T) {
 		"no input":    {Request{Model: Model{Layers: []Layer{conv}}}, "input-missing", "input"},
 		"no layers":   {Request{Model: Model{Layers: []Layer{}}, Input: img}, "layers-empty", "model.layers"},
 		"input shape": {Request{Input: Inputs{{Shape: []int64{3, 0, 8}}}}, "field-range", "input.shape"},
+		"no type":     {with(conv, Layer{}), "layer-type", "1"},
+		"two inputs":  {with(conv, Layer{Type: "ReLU", Inputs: []string{"0", "0"}}), "function-inputs", "1"},
+		"one input":   {with(Layer{Type: "Bilinear", Args: map[string]any{"in1_features": 3, "in2_features": 3, "out_features": 3}}), "function-inputs", "0"},
+		"same stride": {with(Layer{Type: "Conv2d", Args: map[string]any{"in_channels": 3, "out_channels": 8, "kernel_size": 3, "padding": "same", "stride": 2}}), "conv-same-stride", "0"},
+		"softmax":     {with(conv, Layer{Type: "softmax", Args: map[string]any{"dim": 9}}), "dim-range", "1"},
+		"momentum":    {Request{Optimizer: Optimizer{Momentum: 0.9}}, "optimizer-argument", "optimizer.momentum"},
+		"amsgrad":     {Request{Optimizer: Optimizer{Name: "sgd", AMSGrad: true}}, "optimizer-argument", "optimizer.amsgrad"},
+		"centered":    {Request{Optimizer: Optimizer{Name: "sgd", Centered: true}}, "optimizer-argument", "optimizer.centered"},
+		"decay":       {Request{Optimizer: Optimizer{Name: "rprop", WeightDecay: 1}}, "optimizer-argument", "optimizer.weight_decay"},
+		"fused":       {Request{Optimizer: Optimizer{Name: "rmsprop", Fused: true}}, "optimizer-argument", "optimizer.fused"},
+		"fused sgd":   {Request{Optimizer: Optimizer{Name: "sgd", Fused: true}, PyTorch: "2.2"}, "optimizer-argument", "optimizer.fused"},
+		"foreach":     {Request{Optimizer: Optimizer{Name: "lion", Foreach: ptr(true)}}, "optimizer-argument", "optimizer.foreach"},
+		"both":        {Request{Optimizer: Optimizer{Fused: true, Foreach: ptr(true)}}, "optimizer-kernels", "optimizer.fused"},
+		"zero alone":  {Request{Parallel: Parallel{Zero: 3}}, "zero-alone", "parallel.zero"},
+		"cache":       {Request{Inference: &Inference{Context: 8}}, "inference-train", "inference"},
+		"type":        {Request{Precision: "bf16", Input: Inputs{{Shape: []int64{3, 128, 128}, DType: "float32"}}}, "dtype-weights", "0"},
+		"double":      {Request{Precision: "amp-bf16", Input: Inputs{{Shape: []int64{3, 128, 128}, DType: "float64"}}}, "dtype-weights", "0"},
+		"gpt2":        {Request{Model: Model{Preset: "gpt2"}, Input: Inputs{{Tokens: 1025}}}, "tokens-positions", "transformer.wpe"},
+		"opt":         {Request{Model: Model{Preset: "opt_125m"}, Input: Inputs{{Tokens: 2049}}}, "tokens-positions", "model.decoder.embed_positions"},
+		"bert":        {Request{Model: Model{Preset: "bert_base"}, Input: Inputs{{Tokens: 513}}}, "tokens-positions", "bert.embeddings.position_embeddings"},
+		"gpt_small":   {Request{Model: Model{Preset: "gpt_small"}, Input: Inputs{{Tokens: 129}}}, "tokens-positions", "pos"},
 	} {
 		_, err := Estimate(c.r)
 		e, ok := err.(*Error)
 		if !ok || e.Code != c.code || e.At != c.at {
 			t.Errorf("%s: got %v, want %s at %s", name, err, c.code, c.at)
+		}
+	}
+}
+
+// The longest input of each table of positions is fine, as is a float32 input under autocast.
+func TestLimitsAreInside(t *testing.T) {
+	for _, q := range []Request{
+		{Model: Model{Preset: "gpt2"}, Input: Inputs{{Tokens: 1024}}, Batch: 1},
+		{Model: Model{Preset: "opt_125m"}, Input: Inputs{{Tokens: 2048}}, Batch: 1},
+		{Model: Model{Preset: "bert_base"}, Input: Inputs{{Tokens: 512}}, Batch: 1},
+		{Precision: "amp-bf16", Input: Inputs{{Shape: []int64{3, 128, 128}, DType: "float32"}}},
+		{Precision: "bf16", Input: Inputs{{Shape: []int64{3, 128, 128}, DType: "bfloat16"}}},
+	} {
+		estimate(t, q)
+	}
+}
+
+// One step is the first and only iteration: no optimizer state before its step, no gradients before its backward.
+func TestOneStep(t *testing.T) {
+	for _, name := range sample {
+		many := estimate(t, Request{Model: Model{Preset: name}, Batch: 8})
+		one := estimate(t, Request{Model: Model{Preset: name}, Batch: 8, Steps: 1, Want: []string{WantTimeline}})
+		if one.Phases != many.First || one.First != many.First {
+			t.Errorf("%s: one step has %+v, the first of many %+v", name, one.Phases, many.First)
+		}
+		if one.Peak.Live != max(many.First.Forward, many.First.Backward, many.First.Step) || one.Peak.Reserved > many.Peak.Reserved || len(one.Timeline) == 0 {
+			t.Errorf("%s: peak %+v of one step, %+v of many", name, one.Peak, many.Peak)
+		}
+	}
+}
+
+// A kernel of attention that the card, the type or the model does not allow is told, and what PyTorch takes is counted.
+func TestAttentionKernelIsTold(t *testing.T) {
+	for _, c := range []struct{ preset, gpu, precision, asked, used string }{
+		{"vit_b_16", "a100-80", "bf16", "flash", ""},
+		{"vit_b_16", "a100-80", "bf16", "efficient", ""},
+		{"vit_b_16", "tesla-t4", "fp16", "flash", "efficient"},
+		{"vit_b_16", "a100-80", "fp32", "flash", "efficient"},
+		{"vit_b_16", "tesla-t4", "fp64", "efficient", "math"},
+		{"gpt_neo_125m", "a100-80", "bf16", "flash", "math"},
+		{"resnet18", "tesla-t4", "fp16", "flash", ""},
+	} {
+		q := Request{Model: Model{Preset: c.preset}, Device: Device{GPU: c.gpu}, Precision: c.precision, Attention: c.asked, Batch: 2}
+		r := estimate(t, q)
+		at := slices.IndexFunc(r.Warnings, func(w Warning) bool { return w.Code == "attention-kernel" })
+		if (at >= 0) != (c.used != "") || at >= 0 && r.Warnings[at].Args["used"] != c.used {
+			t.Errorf("%+v: warnings %+v", c, r.Warnings)
+		}
+		if c.used == "efficient" {
+			q.Attention = "auto"
+			if auto := estimate(t, q); auto.Peak != r.Peak {
+				t.Errorf("%+v: peak %+v, PyTorch's choice has %+v", c, r.Peak, auto.Peak)
+			}
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (s *search) bisect(lo, hi int64, ok func(*torch.Program, int64) bool) int64
 // down by parts of it, since larger batches sometimes fit where a smaller one leaves worse gaps, and then halves.
 func (s *search) solve() int64 {
 	cfg := s.cfg
-	cfg.Iterations = 2
+	cfg.Iterations = min(cfg.Iterations, 2)
 	live := func(p *torch.Program, batch int64) bool {
 		cfg.Extra = s.q.beside(p, batch)
 		return walk.Run(p, cfg, nil).Peak <= s.q.budget.Usable

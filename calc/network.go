@@ -246,6 +246,7 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		x = append(x, g.Input(shape, d))
 	}
 	out := net.Forward(x...)
+	q.attentionUsed(g)
 	g.BeginLoss(out...)
 	if !q.train {
 		g.EndLoss(torch.None)
@@ -271,6 +272,19 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		fault.Throw("nothing-trainable", "frozen")
 	}
 	return g, nil
+}
+
+// attentionUsed warns where the kernel that the request names is not the one that PyTorch would take: an older card, a
+// type of 32 bits, a mask, heads too wide or not aligned, a forward that is written out.
+func (q *query) attentionUsed(g *torch.Graph) {
+	if used := g.AttentionKernel(); used != "" && (q.Attention == "flash" || q.Attention == "efficient") && used != q.Attention {
+		g.Warn("attention-kernel", "asked", q.Attention, "used", used)
+		g.Warnings[len(g.Warnings)-1].At = "attention"
+	}
+	if q.Inference != nil && q.kv == 0 {
+		g.Warn("cache-none")
+		g.Warnings[len(g.Warnings)-1].At = "inference"
+	}
 }
 
 // lossOf records the loss on out; the target's shape follows from the output.

@@ -171,6 +171,9 @@ func understand(r Request) (*query, error) {
 	if err := q.version(); err != nil {
 		return nil, err
 	}
+	if err := q.optimizer(); err != nil {
+		return nil, err
+	}
 	if err := q.precision(); err != nil {
 		return nil, err
 	}
@@ -181,6 +184,28 @@ func understand(r Request) (*query, error) {
 		return nil, err
 	}
 	return q, q.device()
+}
+
+// optimizer refuses the arguments that the optimizer's constructor does not have: they would change nothing.
+func (q *query) optimizer() error {
+	o := q.Optimizer
+	foreach := o.Foreach != nil && *o.Foreach
+	for _, c := range []struct {
+		name  string
+		given bool
+	}{{"momentum", o.Momentum != 0}, {"weight_decay", o.WeightDecay != 0}, {"amsgrad", o.AMSGrad}, {"centered", o.Centered}, {"foreach", foreach}, {"fused", o.Fused}} {
+		takers := optim.Takers(c.name, q.optim.Before2)
+		if c.name == "fused" && q.major == 2 && q.minor < 3 { // torch/optim/sgd.py has it since 2.3
+			takers = slices.DeleteFunc(takers, func(name string) bool { return name == "sgd" })
+		}
+		if c.given && !slices.Contains(takers, o.Name) {
+			return fault.New("optimizer-argument", "optimizer."+c.name, "optimizer", o.Name, "argument", c.name, "allowed", strings.Join(takers, ", "))
+		}
+	}
+	if foreach && o.Fused {
+		return fault.New("optimizer-kernels", "optimizer.fused")
+	}
+	return nil
 }
 
 func (q *query) adapter() error {
@@ -215,15 +240,21 @@ func (q *query) parallel() error {
 		field string
 		value int
 		high  int
-	}{{"data", p.Data, 1 << 20}, {"zero", p.Zero, 3}, {"tensor", p.Tensor, 1}, {"pipeline", p.Pipeline, 1}, {"microbatches", p.Microbatches, 1 << 20}} {
+	}{{"data", p.Data, 1 << 20}, {"zero", p.Zero, 3}, {"tensor", p.Tensor, 1}, {"pipeline", p.Pipeline, 1}, {"microbatches", p.Microbatches, 1}} {
 		if c.value < 0 || c.value > c.high {
 			return fault.New("field-range", "parallel."+c.field, "value", c.value, "low", 0, "high", c.high)
 		}
+	}
+	if p.Zero > 0 && p.Data < 2 {
+		return fault.New("zero-alone", "parallel.zero", "zero", p.Zero)
 	}
 	if p.Sequence {
 		return fault.New("field-choice", "parallel.sequence", "value", true, "allowed", "false")
 	}
 	if q.Inference != nil {
+		if q.train {
+			return fault.New("inference-train", "inference")
+		}
 		if q.Inference.Context < 1 || q.Inference.Context > 1<<30 {
 			return fault.New("field-range", "inference.context", "value", q.Inference.Context, "low", 1, "high", 1<<30)
 		}
@@ -307,7 +338,7 @@ func (q *query) device() error {
 		}
 		q.card = c
 	}
-	if older := []string{"Kepler", "Maxwell", "Pascal", "Volta", "Turing"}; q.Attention == "auto" && q.rules.Attention == "flash" && slices.Contains(older, q.card.Architecture) {
+	if older := []string{"Fermi", "Kepler", "Maxwell", "Pascal", "Volta", "Turing"}; q.rules.Attention == "flash" && slices.Contains(older, q.card.Architecture) {
 		q.rules.Attention = "efficient" // flash attention wants compute capability 8.0 (sdp_utils.cpp, check_flash_attention_hardware_support)
 	}
 	for field, v := range map[string]*int64{"device.context_bytes": d.ContextBytes, "device.total_bytes": d.TotalBytes} {

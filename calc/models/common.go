@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"vrametre/calc/fault"
 	"vrametre/calc/nn"
 	"vrametre/calc/torch"
 )
@@ -60,6 +61,13 @@ func normLayer(a *nn.Args) nn.Norm {
 		return func(c int64) nn.Spec { return nn.FrozenBatchNorm2d{C: c} }
 	}
 	return nn.BatchNorm2d
+}
+
+// within refuses more tokens than a table of positions has rows for.
+func within(table *nn.Layer, tokens, limit int64) {
+	if tokens > limit {
+		fault.Throw("tokens-positions", table.Path, "tokens", tokens, "limit", limit)
+	}
 }
 
 // divisible is torchvision.models._utils._make_divisible.

@@ -31,6 +31,7 @@ func init() {
 		lm := b.Add(root, "head", head)
 		net := chain(root.Forward(func(x ...torch.Tensor) torch.Tensor {
 			n := g.Dim(x[0], 1)
+			within(pos, n, t)
 			y := drop.Call(g.Add(tok.Call(x[0]), pos.Call(g.Constant("arange", []int64{n}, torch.Int64))))
 			for _, k := range blocks {
 				y = k.Call(y)

@@ -592,6 +592,11 @@ func (d *Decoder) Build(b *nn.Builder) *Net {
 			if d.BatchPositions {
 				rows = g.Dim(x, 0)
 			}
+			limit := d.Positions
+			if d.BatchPositions {
+				limit -= 2 // OPTLearnedPositionalEmbedding's offset
+			}
+			within(pos, length, limit)
 			p := pos.Call(g.Constant("arange", []int64{rows, length}, torch.Int64))
 			g.Keep(p)
 			y = g.Add(y, p)

@@ -58,6 +58,11 @@ func (e *Encoder) Build(b *nn.Builder) *Net {
 	}
 	emb.Forward(func(x ...torch.Tensor) torch.Tensor {
 		n := g.Dim(x[0], 1)
+		limit := e.Positions
+		if e.Model == "roberta" {
+			limit -= 2 // positions count from padding_idx + 1
+		}
+		within(pos, n, limit)
 		y := word.Call(x[0])
 		g.Keep(y)
 		if types != nil {

@@ -177,11 +177,15 @@ func (w *Whisper) Build(b *nn.Builder) *Net {
 	}
 	drop := func(x torch.Tensor) torch.Tensor { return g.Dropout(x, h.p2(w.P), false) }
 	positions := func(l *nn.Layer, n int64) (func(length int64) torch.Tensor, *nn.Layer) {
+		limit := n
 		if w.Bart {
 			n += 2 // offset of BartLearnedPositionalEmbedding
 		}
 		p := b.Add(l, "embed_positions", nn.Embedding{Num: n, Dim: w.Hidden})
-		return func(length int64) torch.Tensor { return p.Call(g.Constant("arange", []int64{length}, torch.Int64)) }, p
+		return func(length int64) torch.Tensor {
+			within(p, length, limit)
+			return p.Call(g.Constant("arange", []int64{length}, torch.Int64))
+		}, p
 	}
 	enc := b.Container(model, "encoder", w.Prefix+"Encoder")
 	var conv1, conv2, encNorm, decNorm *nn.Layer

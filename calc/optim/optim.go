@@ -40,6 +40,30 @@ type Memory interface {
 // Names lists the optimizers, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(rules)) }
 
+// Takers lists the optimizers whose constructors take an argument of a Config: "momentum", "amsgrad", "centered",
+// "weight_decay", "foreach" or "fused". torch/optim/*.py; Muon's momentum is never off, Rprop has no weight decay, and
+// Adagrad's fused kernel is for the CPU only.
+func Takers(argument string, before2 bool) []string {
+	switch argument {
+	case "momentum":
+		return []string{"muon", "rmsprop", "sgd"}
+	case "amsgrad":
+		return []string{"adam", "adamw"}
+	case "centered":
+		return []string{"rmsprop"}
+	}
+	return slices.DeleteFunc(Names(), func(name string) bool {
+		r, _ := Config{Name: name, Before2: before2}.scripts()
+		switch argument {
+		case "foreach":
+			return r.foreach == nil
+		case "fused":
+			return r.fused == nil
+		}
+		return name == "rprop"
+	})
+}
+
 // DefaultForeach says whether an optimizer on CUDA takes foreach when not told: all since 2.0 but Adafactor,
 // which keeps to the loop because it is chosen to save memory (torch/optim/optimizer.py, _adafactor.py).
 func DefaultForeach(name string, before2 bool) bool { return !before2 && name != "adafactor" }

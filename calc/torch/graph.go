@@ -653,6 +653,25 @@ func (g *Graph) Family() string {
 	return family
 }
 
+// AttentionKernel is what the attention of the forward runs on: the best of "flash", "efficient" and "math" that it
+// uses; "" without attention.
+func (g *Graph) AttentionKernel() string {
+	used := ""
+	for i := range g.ops {
+		switch g.ops[i].name {
+		case "_scaled_dot_product_flash_attention":
+			return "flash"
+		case "_scaled_dot_product_efficient_attention":
+			used = "efficient"
+		case "bmm":
+			if used == "" {
+				used = "math"
+			}
+		}
+	}
+	return used
+}
+
 // ConvOutputs are the bytes of each convolution's output, one that feeds a global pooling counted pooled.
 func (g *Graph) ConvOutputs() []int64 {
 	if g.imported != nil {

@@ -40,7 +40,7 @@ type Config struct {
 	// Workspace is what cuBLAS takes for good at the first matrix product of the main thread, and
 	// of autograd's thread; the sink sees it, the live bytes do not.
 	Workspace int64
-	// Iterations to walk, at least 2: the second is the steady one.
+	// Iterations to walk: the second is the steady one, the first where it is the only one.
 	Iterations int
 	// Timeline asks for the steady iteration's points and storages.
 	Timeline bool
@@ -196,11 +196,12 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 		}
 		cfg.Optimizer.Construct(m.params, m)
 	}
-	for it := range max(cfg.Iterations, 2) {
+	steady := min(1, cfg.Iterations-1)
+	for it := range cfg.Iterations {
 		if m.stopped {
 			break
 		}
-		if m.steady = it == 1; m.steady && cfg.Timeline {
+		if m.steady = it == steady; m.steady && cfg.Timeline {
 			free := make([]bool, len(m.bytes))
 			for _, id := range m.freeID {
 				free[id] = true
@@ -213,10 +214,10 @@ func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 		}
 		m.peaks = Peaks{}
 		m.iteration(it)
-		switch it {
-		case 0:
+		if it == 0 {
 			m.w.First = m.peaks
-		case 1:
+		}
+		if it == steady {
 			m.w.Steady = m.peaks
 			m.w.Timeline, m.w.Lives = m.points, m.lives
 			for i := range m.lives {
