@@ -138,7 +138,10 @@ func (q *query) estimate(n *network) (Result, error) {
 			res.Parameters.BuffersBytes += p.Bytes[v.Slot]
 		}
 	}
-	res.SavedForBackward, res.InputSaved = p.Saved, p.InputSaved
+	res.SavedForBackward = p.Saved
+	if q.train {
+		res.InputSaved = &p.InputSaved
+	}
 	res.Phases, res.First = phases(w.Steady), phases(w.First)
 	at := "<optimizer>"
 	if w.At >= 0 {

@@ -64,7 +64,7 @@ func (q *query) interval(res *Result, g *torch.Graph) {
 // assumptions are the constants the estimate rests on.
 func (q *query) assumptions(res *Result) {
 	add := func(id string, value int64, source string) {
-		res.Assumptions = append(res.Assumptions, Assumption{ID: id, Value: value, Source: source})
+		res.Assumptions = append(res.Assumptions, Assumption{ID: id, Value: &value, Source: source})
 	}
 	source := q.context.Source
 	if q.Device.ContextBytes != nil {
@@ -76,5 +76,5 @@ func (q *query) assumptions(res *Result) {
 	}
 	add("cublas-workspace", q.workspace.Bytes, q.workspace.Source)
 	// what cuDNN's algorithms take is in the interval, not in the figure
-	add("cudnn-workspace", 0, "not-simulated")
+	res.Assumptions = append(res.Assumptions, Assumption{ID: "cudnn-workspace", Source: "not-simulated"})
 }

@@ -311,6 +311,33 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// What does not apply is absent from the JSON, not zero.
+func TestWhatDoesNotApplyIsAbsent(t *testing.T) {
+	said := func(r Request) map[string]json.RawMessage {
+		data, err := json.Marshal(estimate(t, r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	train, infer := said(Request{}), said(Request{Mode: "infer"})
+	if string(train["input_saved"]) != "true" || string(train["saved_for_backward"]) != "214012548" {
+		t.Errorf("training: input_saved %s, saved_for_backward %s", train["input_saved"], train["saved_for_backward"])
+	}
+	for _, field := range []string{"input_saved", "saved_for_backward", "rule_of_thumb", "timeline", "segments", "max_batch"} {
+		if v, ok := infer[field]; ok {
+			t.Errorf("inference: %s is %s", field, v)
+		}
+	}
+	if !strings.Contains(string(train["assumptions"]), `{"id":"cudnn-workspace","source":"not-simulated"}`) {
+		t.Errorf("assumptions %s", train["assumptions"])
+	}
+}
+
 // The longest input of each table of positions is fine, as is a float32 input under autocast.
 func TestLimitsAreInside(t *testing.T) {
 	for _, q := range []Request{

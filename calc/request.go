@@ -33,7 +33,7 @@ type Request struct {
 	ZeroGrad string `json:"zero_grad,omitzero"`
 	// ZeroGradAt is "start" (default: start of the iteration), "before-backward" or "end".
 	ZeroGradAt string `json:"zero_grad_at,omitzero"`
-	// Steps is how many iterations are walked for Peak.Reserved. Default 4.
+	// Steps is how many iterations are walked for Peak.Reserved. Default 4; with 1 the first is the only one, and Phases are its own.
 	Steps int `json:"steps,omitzero"`
 	// PyTorch is the version whose rules apply, "major.minor". Default: the newest known.
 	PyTorch string `json:"pytorch,omitzero"`
@@ -50,7 +50,8 @@ type Request struct {
 	Device    Device     `json:"device,omitzero"`
 	// Language of the texts that the caller fills from content: fr (default) or en.
 	Language string `json:"language,omitzero"`
-	// Want lists what costs more than one walk: max_batch, advice, timeline, layers.
+	// Want lists what costs more than one walk or many bytes: max_batch, advice, timeline (a point per operation), layers
+	// (a row per module call) and blocks (the allocator's segments at the peak).
 	Want []string `json:"want,omitempty"`
 }
 

@@ -10,8 +10,8 @@ type Result struct {
 	// SavedForBackward counts what autograd keeps at the end of forward: distinct storages,
 	// without parameters, buffers, batch input and target.
 	SavedForBackward int64 `json:"saved_for_backward,omitzero"`
-	// InputSaved says whether autograd also keeps the batch input.
-	InputSaved bool `json:"input_saved"`
+	// InputSaved says whether autograd also keeps the batch input; absent in inference.
+	InputSaved *bool `json:"input_saved,omitempty"`
 	// Phases are the peaks of live tensor bytes in a steady iteration (k > 1).
 	Phases Phases `json:"phases"`
 	// First are the same in the first iteration: no state, no gradients, no previous output.
@@ -22,7 +22,7 @@ type Result struct {
 	Timeline []Point `json:"timeline,omitempty"`
 	// Tensors are the storages alive in that iteration, for the reader who looks into the timeline.
 	Tensors []Tensor `json:"-"`
-	// Segments are the allocator's at the peak, asked for with "blocks".
+	// Segments are the allocator's map at the peak, with Want "blocks": what it took from the card, block by block.
 	Segments []Segment  `json:"segments,omitempty"`
 	Layers   []LayerRow `json:"layers,omitempty"`
 	// Saved lists what autograd keeps, with Want "layers": it sums to SavedForBackward.
@@ -210,7 +210,8 @@ type Warning struct {
 
 // Assumption is a constant the estimate rests on.
 type Assumption struct {
-	ID     string `json:"id"`
-	Value  int64  `json:"value"`
+	ID string `json:"id"`
+	// Value in bytes; absent for what is left to the interval.
+	Value  *int64 `json:"value,omitempty"`
 	Source string `json:"source"`
 }

@@ -450,8 +450,10 @@ func (f Figures) assumption(name string, r calc.Result) (figure, bool) {
 		case a.ID != id:
 		case field == "source":
 			return figure{"", words, 0, Text(f.lang, "source."+a.Source, nil)}, true
+		case a.Value == nil:
+			return figure{"", words, 0, Text(f.lang, "ledger.uncounted", nil)}, true
 		default:
-			return figure{"", bytes, a.Value, ""}, true
+			return figure{"", bytes, *a.Value, ""}, true
 		}
 	}
 	return f.absent(slices.Contains(calc.AssumptionIDs(), id))

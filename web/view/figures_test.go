@@ -98,7 +98,7 @@ func TestFigureTexts(t *testing.T) {
 		{"budget.box", "4~295~Mo", "4,295_MB"},
 		{"budget.ecc", "absent de ce cas", "absent from this case"},
 		{"budget.box.source", "catalogue des cartes", "card catalogue"},
-		{"assumption.cudnn-workspace", "0~o", "0_B"},
+		{"assumption.cudnn-workspace", "non compté~: dans l’intervalle", "not counted: in the interval"},
 		{"assumption.cudnn-workspace.source", "non simulé", "not simulated"},
 		{"slot.4.name", "2e moment", "second moment"},
 		{"where.total.rule", "175~Mo", "175_MB"},
