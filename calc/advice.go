@@ -134,6 +134,10 @@ func (q *query) smaller(n *network) (Inputs, string) {
 	return out, name
 }
 
+// adviceWork bounds, in walked events, the work for advice: some seconds, and more than any preset takes. Where it is
+// spent, what is left is tried without its largest batch; where as much again is spent, not at all.
+const adviceWork = 20_000_000
+
 // Advise recomputes a request with each change that could help, and with pairs of the best ones where no single
 // change fits, handing out each as it is known: all of them take many walks. What saves nothing is kept: its costs
 // say why. Request.Want decides whether the largest batch of each is searched. The error is the request's own.
@@ -166,22 +170,23 @@ func Advise(r Request) iter.Seq2[Advice, error] {
 // CompareAdvice orders advice by what it saves at the peak, the most first.
 func CompareAdvice(a, b Advice) int { return cmp.Compare(b.Saves, a.Saves) }
 
-// advice is all of it, in order.
-func (q *query) advice(n *network, now Result) []Advice {
-	var all []Advice
-	q.advise(n, now, func(a Advice) bool {
+// advice is all of it, in order; left is how many changes were tried in part or not at all.
+func (q *query) advice(n *network, now Result) (all []Advice, left int) {
+	left = q.advise(n, now, func(a Advice) bool {
 		all = append(all, a)
 		return true
 	})
 	slices.SortStableFunc(all, CompareAdvice)
-	return all
+	return all, left
 }
 
 // topChanges are tried in pairs.
 const topChanges = 4
 
-// advise yields every advice until told to stop.
-func (q *query) advise(n *network, now Result, yield func(Advice) bool) {
+// advise yields every advice until told to stop; left is how many changes it tried in part or not at all, their number
+// being bounded by adviceWork.
+func (q *query) advise(n *network, now Result, yield func(Advice) bool) (left int) {
+	start := *q.spent
 	type tried struct {
 		change
 		Advice
@@ -189,9 +194,6 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) {
 	try := func(cs ...change) (tried, bool) {
 		r := q.Request
 		r.Want = nil
-		if slices.Contains(q.Want, WantMaxBatch) {
-			r.Want = []string{WantMaxBatch}
-		}
 		t := tried{change: cs[0]}
 		for i, c := range cs {
 			before, _ := understand(r)
@@ -207,7 +209,16 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) {
 				t.change.costs += " " + c.costs
 			}
 		}
-		res, err := Estimate(r)
+		switch spent := *q.spent - start; {
+		case spent >= 2*adviceWork:
+			left++
+			return t, false
+		case slices.Contains(q.Want, WantMaxBatch) && spent < adviceWork:
+			r.Want = []string{WantMaxBatch}
+		case slices.Contains(q.Want, WantMaxBatch):
+			left++
+		}
+		res, err := answer(r, q.spent)
 		if err != nil {
 			return t, false // the network cannot be changed in that way (an input too small for its kernels)
 		}
@@ -225,22 +236,23 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) {
 		if t, ok := try(c); ok {
 			all = append(all, t)
 			if !yield(t.Advice) {
-				return
+				return left
 			}
 		}
 	}
 	if *now.Fits || slices.ContainsFunc(all, func(t tried) bool { return *t.Fits }) {
-		return
+		return left
 	}
 	slices.SortStableFunc(all, func(a, b tried) int { return CompareAdvice(a.Advice, b.Advice) })
 	top := all[:min(len(all), topChanges)]
 	for i := range top {
 		for j := i + 1; j < len(top); j++ {
 			if t, ok := try(top[i].change, top[j].change); ok && *t.Fits && !yield(t.Advice) {
-				return
+				return left
 			}
 		}
 	}
+	return left
 }
 
 // saveless says why a change frees nothing at the peak (a code whose sentence content holds).

@@ -20,6 +20,50 @@ func advised(t *testing.T, r Request) []Advice {
 }
 
 // What is handed out one by one is what one answer holds, but for the order.
+// Advice for a network of many operations stops where its work is spent, and says so.
+func TestAdviceIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		r       Request
+		bounded bool
+	}{{Request{}, false}, {linearChain(3000), true}} {
+		q, err := understand(c.r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := q.resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Want = []string{WantMaxBatch, WantAdvice}
+		r, err := q.estimate(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(r.Warnings, func(w Warning) bool { return w.Code == "advice-bounded" })
+		whole := !slices.ContainsFunc(r.Advice, func(a Advice) bool { return a.MaxBatch == nil })
+		if (at >= 0) != c.bounded || whole == c.bounded || len(r.Advice) < 3 {
+			t.Errorf("%v: %d pieces of advice, all with their batch: %v, warnings %+v", c.r.Model.Preset, len(r.Advice), whole, r.Warnings)
+		}
+		if *q.spent > 4*adviceWork {
+			t.Errorf("%v: %d events walked", c.r.Model.Preset, *q.spent)
+		}
+	}
+}
+
+func BenchmarkAdvice(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		r    Request
+	}{{"lesson", Request{}}, {"resnet50", Request{Model: Model{Preset: "resnet50"}}}, {"chain1000", linearChain(1000)}, {"chain10000", linearChain(10_000)}} {
+		c.r.Want = []string{WantMaxBatch, WantAdvice}
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				estimate(b, c.r)
+			}
+		})
+	}
+}
+
 func TestAdviseIsTheAnswersAdvice(t *testing.T) {
 	for _, r := range []Request{
 		{Want: []string{WantMaxBatch, WantAdvice}},

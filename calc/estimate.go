@@ -13,11 +13,15 @@ import (
 )
 
 // Estimate answers r. Its error is an *Error.
-func Estimate(r Request) (Result, error) {
+func Estimate(r Request) (Result, error) { return answer(r, new(int64)) }
+
+// answer is Estimate, adding to spent what it takes.
+func answer(r Request, spent *int64) (Result, error) {
 	q, err := understand(r)
 	if err != nil {
 		return Result{}, err
 	}
+	q.spent = spent
 	n, err := q.resolve()
 	if err != nil {
 		return Result{}, err
@@ -37,6 +41,7 @@ func (q *query) compile(n *network, batch int64) (run, error) {
 		return run{}, err
 	}
 	p := g.Compile()
+	*q.spent += compileWork * int64(len(p.Events))
 	var sum int64
 	for _, b := range p.Bytes {
 		sum += b
@@ -45,6 +50,15 @@ func (q *query) compile(n *network, batch int64) (run, error) {
 		}
 	}
 	return run{g, p}, nil
+}
+
+// compileWork is how many walks of an iteration take as long as recording and compiling it.
+const compileWork = 5
+
+// walk replays p and counts what that takes, in events.
+func (q *query) walk(p *torch.Program, c walk.Config, sink walk.Sink) *walk.Walk {
+	*q.spent += int64(c.Iterations) * int64(len(p.Events))
+	return walk.Run(p, c, sink)
 }
 
 func (q *query) walkConfig() walk.Config {
@@ -121,7 +135,7 @@ func (q *query) estimate(n *network) (Result, error) {
 	a := cuda.New(q.allocator(0))
 	cfg := q.walkConfig()
 	cfg.Extra = q.beside(p, q.Batch)
-	w := walk.Run(p, cfg, a)
+	w := q.walk(p, cfg, a)
 	var res Result
 	for _, v := range p.Params {
 		c := int64(1)
@@ -185,7 +199,11 @@ func (q *query) estimate(n *network) (Result, error) {
 	}
 	if slices.Contains(q.Want, WantAdvice) {
 		q.trunk = trunk(one.g.Root)
-		res.Advice = q.advice(n, res)
+		var left int
+		res.Advice, left = q.advice(n, res)
+		if left > 0 {
+			one.g.Warn("advice-bounded", "left", left)
+		}
 	}
 	for _, v := range one.g.Warnings {
 		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})
@@ -215,5 +233,5 @@ func (q *query) fitsIn(p *torch.Program, a *cuda.Allocator) bool {
 	}
 	cfg := q.walkConfig()
 	cfg.Extra, cfg.Timeline = q.beside(p, q.Batch), false
-	return !walk.Run(p, cfg, cuda.New(q.allocator(q.budget.Usable))).OutOfMemory
+	return !q.walk(p, cfg, cuda.New(q.allocator(q.budget.Usable))).OutOfMemory
 }

@@ -2,7 +2,6 @@ package calc
 
 import (
 	"vrametre/calc/cuda"
-	"vrametre/calc/walk"
 )
 
 // Failure is the moment when a run under the card's capacity stops, in the
@@ -37,7 +36,7 @@ func OutOfMemory(r Request) (Failure, bool, error) {
 	cfg := q.walkConfig()
 	cfg.Extra, cfg.Timeline = q.beside(one.p, q.Batch), false
 	a := cuda.New(q.allocator(q.budget.Usable))
-	walk.Run(one.p, cfg, a)
+	q.walk(one.p, cfg, a)
 	f, failed := a.Failure()
 	if !failed {
 		return Failure{}, false, nil

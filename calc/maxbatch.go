@@ -76,7 +76,7 @@ func (s *search) at(batch int64) (*torch.Program, error) {
 func (s *search) fits(p *torch.Program, batch int64) bool {
 	s.alloc.Reset()
 	s.cfg.Extra = s.q.beside(p, batch)
-	return !walk.Run(p, s.cfg, s.alloc).OutOfMemory
+	return !s.q.walk(p, s.cfg, s.alloc).OutOfMemory
 }
 
 // bisect is the last of lo..hi-1 for which ok holds, given that it holds for lo (or lo is 0) and not for hi.
@@ -99,7 +99,7 @@ func (s *search) solve() int64 {
 	cfg.Iterations = min(cfg.Iterations, 2)
 	live := func(p *torch.Program, batch int64) bool {
 		cfg.Extra = s.q.beside(p, batch)
-		return walk.Run(p, cfg, nil).Peak <= s.q.budget.Usable
+		return s.q.walk(p, cfg, nil).Peak <= s.q.budget.Usable
 	}
 	hi := int64(1)
 	for hi <= MaxBatch {

@@ -2,7 +2,6 @@ package calc
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"vrametre/calc/fault"
@@ -92,102 +91,6 @@ func (q *query) preset() (*network, error) {
 			panic(err)
 		}
 		return net
-	}
-	return n, nil
-}
-
-// layers is Model.Layers: a chain, or a graph through names and inputs. A name used again with the
-// same type calls the same module again.
-func (q *query) layers() (*network, error) {
-	list := q.Model.Layers
-	if len(list) == 0 {
-		return nil, fault.New("layers-empty", "model.layers")
-	}
-	if len(list) > MaxLayers {
-		return nil, fault.New("layers-many", "model.layers", "count", len(list), "limit", MaxLayers)
-	}
-	if len(q.Input) == 0 {
-		return nil, fault.New("input-missing", "input")
-	}
-	n := &network{loss: "cross_entropy", inputs: make([]models.Input, len(q.Input))}
-	n.build = func(b *nn.Builder) *models.Net {
-		root := b.Root("Sequential")
-		type step struct {
-			layer *nn.Layer
-			fn    nn.Function
-			in    []string
-			name  string
-		}
-		steps := make([]step, len(list))
-		known := map[string]bool{"input": true}
-		for i := range q.Input {
-			known["input"+strconv.Itoa(i)] = true
-		}
-		modules := map[string]*nn.Layer{}
-		for i, l := range list {
-			name := l.Name
-			if name == "" {
-				name = strconv.Itoa(i)
-			}
-			for _, in := range l.Inputs {
-				if !known[in] {
-					fault.Throw("layer-input", name, "input", in)
-				}
-			}
-			s := step{in: l.Inputs, name: name}
-			if l.Type == "" {
-				fault.Throw("layer-type", name)
-			}
-			if f, ok := nn.FunctionOf(l.Type); ok {
-				fn, err := f.Parse(name, l.Args)
-				if err != nil {
-					panic(err)
-				}
-				s.fn = fn
-			} else if m, ok := modules[name]; ok && m.Type == l.Type {
-				s.layer = m
-			} else {
-				spec, err := nn.Parse(l.Type, name, l.Args)
-				if err != nil {
-					panic(err)
-				}
-				if known[name] || strings.Contains(name, ".") {
-					fault.Throw("layer-name", name, "name", name)
-				}
-				s.layer = b.Add(root, name, spec)
-				modules[name] = s.layer
-			}
-			if s.layer != nil {
-				nn.CheckInputs(l.Type, name, max(len(l.Inputs), 1))
-			}
-			known[name] = true
-			steps[i] = s
-		}
-		return &models.Net{Root: root, Forward: func(x ...torch.Tensor) []torch.Tensor {
-			b.G.Enter(root.Module, x...)
-			values := map[string]torch.Tensor{"input": x[0]}
-			for i, t := range x {
-				values["input"+strconv.Itoa(i)] = t
-			}
-			y := x[0]
-			for _, s := range steps {
-				in := []torch.Tensor{y}
-				if len(s.in) > 0 {
-					in = in[:0]
-					for _, k := range s.in {
-						in = append(in, values[k])
-					}
-				}
-				if s.layer != nil {
-					y = s.layer.Call(in...)
-				} else {
-					y = b.G.Named(s.name, func() torch.Tensor { return s.fn(b.G, in...) })
-				}
-				values[s.name] = y
-			}
-			b.G.Exit(y)
-			return []torch.Tensor{y}
-		}}
 	}
 	return n, nil
 }
@@ -381,9 +284,6 @@ func find(m *torch.Module, path string) *torch.Module {
 	}
 	return nil
 }
-
-// MaxLayers bounds a list of layers.
-const MaxLayers = 20_000
 
 // Losses lists the values of Request.Loss.
 var Losses = []string{"cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce", "bce_with_logits", "none"}

@@ -33,7 +33,7 @@ func (q *query) blocks(res *Result, w *walk.Walk, p *torch.Program) {
 	cfg := q.walkConfig()
 	cfg.Extra, cfg.Timeline, cfg.StopAfter = q.beside(p, q.Batch), false, w.PeakAllocs
 	a := cuda.New(q.allocator(0))
-	at := walk.Run(p, cfg, a)
+	at := q.walk(p, cfg, a)
 	for _, s := range a.Segments() {
 		seg := Segment{Bytes: s.Size, Small: s.Small}
 		for _, b := range s.Blocks {
