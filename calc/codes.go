@@ -52,8 +52,11 @@ func unique(s []string) []string {
 
 // Preset describes a model known by name: its family, its own inputs and loss.
 type Preset struct {
-	Name, Family, Loss string
-	Input              Inputs
+	Name   string `json:"name"`
+	Family string `json:"family"`
+	// Input is what Request.Input says of it, Loss what Request.Loss says, where they say nothing else.
+	Input Inputs `json:"input"`
+	Loss  string `json:"loss"`
 }
 
 // PresetOf finds the preset of a name.

@@ -11,11 +11,12 @@ import (
 	"github.com/maxence-charriere/go-app/v10/pkg/app"
 
 	"vrametre/content"
+	"vrametre/wasm/api"
 	"vrametre/web/ui"
 )
 
 func main() {
-	announceEngine()
+	dispatch("engine", api.Functions())
 	d := newDocument()
 	lang := content.ParseLang(d.root.Get("documentElement").Get("lang").String())
 	name := d.root.Get("body").Get("dataset").Get("page").String()

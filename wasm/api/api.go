@@ -27,6 +27,24 @@ func Explain(text, lang string) string {
 	return string(answer)
 }
 
+// Presets lists the models known by name, in JSON.
+func Presets() string {
+	if !calc.Whole {
+		return elsewhere
+	}
+	var list []calc.Preset
+	for _, name := range calc.Presets() {
+		if p, ok := calc.PresetOf(name); ok {
+			list = append(list, p)
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // a preset always has a JSON form
+	}
+	return string(text)
+}
+
 // Estimate answers a request in JSON with {"result": ...} or {"error": ...}.
 func Estimate(request string) string {
 	var answer struct {

@@ -2,7 +2,8 @@
 
 // Command engine is the whole engine without a page, compiled to WebAssembly.
 // The lesson's program leaves out what a lesson does not need; a request that
-// needs it is answered here.
+// needs it is answered here, and so is a page of others that wants the engine
+// alone.
 package main
 
 import (
@@ -11,11 +12,8 @@ import (
 	"vrametre/wasm/api"
 )
 
+// main hands the answers to whoever has loaded it: see answers.js.
 func main() {
-	global := js.Global()
-	global.Call("dispatchEvent", global.Get("CustomEvent").New("vrametre:whole", map[string]any{"detail": map[string]any{
-		"estimate": js.FuncOf(func(_ js.Value, args []js.Value) any { return api.Estimate(args[0].String()) }),
-		"explain":  js.FuncOf(func(_ js.Value, args []js.Value) any { return api.Explain(args[0].String(), args[1].String()) }),
-	}}))
+	js.Global().Call("vrametreEngine", api.Functions())
 	select {} // the functions are called as long as the page lives
 }

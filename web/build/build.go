@@ -158,6 +158,14 @@ func (s *Site) scripts(options Options) error {
 	if err != nil {
 		return err
 	}
+	library, err := bundle(s.root, "vrametre.js", "--format=esm", "--external:node:fs/promises", "--define:ENGINE="+engine.json(), "--alias:go-runtime="+glue)
+	if err != nil {
+		return err
+	}
+	// Pages of others import it by its name.
+	if err := s.write("vrametre.js", library); err != nil {
+		return err
+	}
 	s.worker, err = bundle(s.root, "worker.js", "--format=iife", define("process.env.NODE_ENV", "production"))
 	return err
 }

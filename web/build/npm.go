@@ -31,6 +31,20 @@ func lock(root string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
+// Packages brings the packages of npm that the build and its tests use.
+func Packages() error {
+	root, err := Root()
+	if err != nil {
+		return err
+	}
+	unlock, err := lock(root)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return npmInstall(root)
+}
+
 // npmInstall brings the packages of web/build/package-lock.json, if they are
 // not there already, without running any script of theirs.
 func npmInstall(root string) error {

@@ -13,17 +13,23 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"vrametre/calc"
+	"vrametre/calc/oom"
 )
 
-// writeSchemas publishes what a request may say and what a result says.
+// writeSchemas publishes what a request may say and what answers say, as JSON
+// Schemas and as types for TypeScript.
 func (b *builder) writeSchemas() error {
-	described, err := comments(filepath.Join(b.root, "calc"), "request.go", "result.go")
+	described, err := comments(b.root, "calc/request.go", "calc/result.go", "calc/codes.go", "calc/oom/explain.go", "calc/oom/decode.go", "web/view/answer.go")
 	if err != nil {
 		return err
 	}
+	if err := b.write(typesName, []byte(types(described))); err != nil {
+		return err
+	}
 	for name, schema := range map[string]*jsonschema.Schema{
-		"request": schemaOf(calc.Request{}, described),
-		"result":  schemaOf(calc.Result{}, described),
+		"request":     schemaOf(calc.Request{}, described),
+		"result":      schemaOf(calc.Result{}, described),
+		"explanation": schemaOf(oom.Explanation{}, described),
 	} {
 		data, err := json.MarshalIndent(schema, "", " ")
 		if err != nil {
@@ -54,7 +60,7 @@ var choices = map[string][]string{
 	"Point.phase":          {calc.PhaseForward, calc.PhaseBackward, calc.PhaseStep},
 }
 
-// schemaOf is the JSON Schema of calc's Request or Result; described gives the
+// schemaOf is the JSON Schema of a type that pages send or get; described gives the
 // sentences of types and fields ("Request", "Request.Batch").
 func schemaOf(v any, described map[string]string) *jsonschema.Schema {
 	reflector := func() *jsonschema.Reflector {
@@ -93,6 +99,8 @@ func writtenByHand(t reflect.Type, plain *jsonschema.Reflector) *jsonschema.Sche
 		return &jsonschema.Schema{Type: "object"}
 	case reflect.TypeFor[calc.Checkpointing]():
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: enum([]string{"none", "every-block"})}, texts}}
+	case reflect.TypeFor[oom.Text]():
+		return text
 	case reflect.TypeFor[calc.Inputs]():
 		plain.DoNotReference = true
 		input := plain.Reflect(calc.Input{})
@@ -118,7 +126,7 @@ func enum(words []string) []any {
 }
 
 // comments reads the sentences that describe the exported types of Go files
-// and their fields.
+// and their fields, by their names below a folder.
 func comments(dir string, files ...string) (map[string]string, error) {
 	described := map[string]string{}
 	for _, name := range files {

@@ -62,6 +62,7 @@ func Handler(files fs.FS) http.Handler {
 			w.Header().Set("Content-Type", kind)
 		}
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Access-Control-Allow-Origin", "*") // for pages that import vrametre.js
 		w.Header().Set("Cache-Control", "no-cache")
 		if r.Method == http.MethodHead {
 			return

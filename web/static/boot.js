@@ -1,6 +1,7 @@
 // Wakes the page: the Go program in WebAssembly takes over the islands of the
 // static document. Whatever fails here, the document stays as it is.
 import "go-runtime"; // defines Go
+import { answers, unavailable, wholeEngine } from "./answers.js";
 import { load } from "./engine.js";
 import { banner } from "./banner.js";
 import { figures } from "./figures.js";
@@ -9,48 +10,17 @@ import { register } from "./register.js";
 const root = new URL(".", document.currentScript.src);
 const program = PROGRAMS[document.documentElement.dataset.program];
 
-// estimate(request) and explain(message) answer as soon as the engine is there.
-// The engine speaks JSON; an error keeps its code and the place it names.
+// The answers come from the page's program as soon as it is there, and from the
+// whole engine where that one does not know.
 let arrived, missing;
 const engine = new Promise((resolve, reject) => ([arrived, missing] = [resolve, reject]));
 engine.catch(() => {});
-window.vrametre = {
-  async estimate(request = {}) {
-    const answer = await ask("estimate", JSON.stringify(request));
-    if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
-    return answer.result;
-  },
-  async explain(text, { language = "fr" } = {}) {
-    return ask("explain", `${text}`, language);
-  },
-};
-window.addEventListener("vrametre:engine", (event) => arrived(event.detail));
-
-// ask goes to the page's program, then to the whole engine where that one does
-// not know.
-async function ask(question, ...args) {
+const whole = wholeEngine(root);
+window.vrametre = answers(async (question, ...args) => {
   const answer = JSON.parse((await engine)[question](...args));
   return answer.error?.code === "reader-elsewhere" ? JSON.parse((await whole())[question](...args)) : answer;
-}
-
-// whole is the engine with all that the page's program leaves out, loaded once
-// when a request needs it.
-let loading;
-function whole() {
-  loading ??= new Promise((resolve, reject) => {
-    window.addEventListener("vrametre:whole", (event) => resolve(event.detail), { once: true });
-    const go = new Go();
-    load(root, ENGINE, go.importObject).then((instance) => go.run(instance)).catch((failure) => {
-      loading = undefined; // another request may try again
-      reject(unavailable(failure));
-    });
-  });
-  return loading;
-}
-
-function unavailable(failure) {
-  return Object.assign(new Error(`the engine is not running: ${failure.message}`), { code: "engine-unavailable" });
-}
+});
+window.addEventListener("vrametre:engine", (event) => arrived(event.detail));
 
 // Storage that is blocked throws at every touch, and the program touches it at
 // its start: memory stands in.
