@@ -175,6 +175,7 @@ func (q *query) estimate(n *network) (Result, error) {
 		q.blocks(&res, w, p)
 	}
 	if slices.Contains(q.Want, WantLayers) {
+		res.Layers, res.Saved = make([]LayerRow, 0, len(p.Calls)), make([]Saved, 0, len(p.Kept))
 		for _, c := range p.Calls {
 			if c.Leaf || c.Saved > 0 || c.Params > 0 {
 				row := LayerRow{Path: c.Path, Type: c.Type, Output: c.Out, Saved: c.Saved}

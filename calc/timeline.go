@@ -7,6 +7,7 @@ import (
 )
 
 func (q *query) timeline(res *Result, w *walk.Walk, p *torch.Program) {
+	res.Timeline, res.Tensors = make([]Point, 0, len(w.Timeline)), make([]Tensor, 0, len(w.Lives))
 	for _, pt := range w.Timeline {
 		v := Point{At: "<optimizer>", Phase: PhaseStep, Live: pt.Live, Alloc: pt.Alloc, Free: pt.Free}
 		if pt.Step >= 0 {

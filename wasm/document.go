@@ -134,6 +134,9 @@ func (d *document) Show(f view.Figures, moving bool) {
 		c := &d.controls[i]
 		if value := ui.Value(state, c.name); value != c.shown {
 			c.element.Set("value", value)
+			if c.slider {
+				c.element.Call("setAttribute", "aria-valuetext", f.ScrubText(c.name))
+			}
 			c.shown = value
 		}
 	}
@@ -186,6 +189,7 @@ type shownChart struct {
 type shownControl struct {
 	element     js.Value
 	name, shown string
+	slider      bool
 }
 
 // drawing makes the options of a chart.
@@ -225,7 +229,7 @@ func (p *place) show(d *document, f view.Figures) {
 	}
 	for i := range p.tones {
 		t := &p.tones[i]
-		if tone := string(f.Tank().Tone); tone != t.shown {
+		if tone := string(f.Tone()); tone != t.shown {
 			t.element.Call("setAttribute", "data-tone", tone)
 			t.shown = tone
 		}
@@ -302,7 +306,7 @@ func (d *document) collect() {
 		}
 	}
 	for _, element := range d.all("[data-control]") {
-		d.controls = append(d.controls, shownControl{element: element, name: attribute(element, "data-control")})
+		d.controls = append(d.controls, shownControl{element: element, name: attribute(element, "data-control"), slider: attribute(element, "type") == "range"})
 	}
 }
 

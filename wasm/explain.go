@@ -3,7 +3,6 @@
 package main
 
 import (
-	"strings"
 	"syscall/js"
 
 	"vrametre/web/figure"
@@ -84,11 +83,7 @@ func (e *explainer) open(f view.Figures, ref string) {
 			}
 		})
 	}
-	var html strings.Builder
-	for _, n := range explanation(f, explained) {
-		html.WriteString(n.HTML())
-	}
-	e.dialog.Set("innerHTML", html.String())
+	e.dialog.Set("innerHTML", markup.HTML(explanation(f, explained)))
 	e.dialog.Call("showModal")
 }
 

@@ -22,7 +22,7 @@ type figures struct {
 
 	quizzes []*quiz
 
-	subject figure.Subject
+	subject *figure.Subject
 	// paused says that the subject is whole: the reader is not moving anything.
 	paused bool
 	// curves holds the memory by batch size for the settings that key names.
@@ -42,7 +42,10 @@ type shownFigure struct {
 
 type shownPart struct {
 	element js.Value
-	html    string
+	// nodes are what has been drawn into it, tree their elements; no tree:
+	// nothing has, and the element is as the document came with it.
+	nodes []markup.Node
+	tree  *drawnNode
 	// closed: in a <details> that is not open.
 	closed     bool
 	attributes map[string]string
@@ -153,7 +156,7 @@ func (f *figures) bindPlot(plot js.Value) {
 	walk := func(event js.Value) {
 		box := plot.Call("getBoundingClientRect")
 		place := (event.Get("clientX").Float() - box.Get("left").Float()) / box.Get("width").Float()
-		f.look(figure.At(f.subject.Now, min(1, max(0, place))))
+		f.look(figure.At(&f.subject.Now, min(1, max(0, place))))
 	}
 	f.on(plot, "pointerdown", func(event js.Value) {
 		if event.Get("button").Int() == 0 {
@@ -241,9 +244,9 @@ func (f *figures) bindBrowser(browsed, readout js.Value) {
 
 // show takes a new subject. fresh says that the document already shows it, as
 // it came; key names the settings that a curve depends on.
-func (f *figures) show(s figure.Subject, key string, paused, fresh bool) {
+func (f *figures) show(s *figure.Subject, key string, paused, fresh bool) {
 	s.Cursor, s.Sort = f.subject.Cursor, f.subject.Sort
-	if figure.Columns(s.Now) != figure.Columns(f.subject.Now) {
+	if figure.Columns(&s.Now) != figure.Columns(&f.subject.Now) {
 		s.Cursor = figure.AtPeak
 	}
 	if key != f.key {
@@ -289,10 +292,7 @@ func (f *figures) draw(shown *shownFigure, when figure.When) {
 			shown.behind |= figure.Late
 			continue
 		}
-		if part.html != drawn.HTML {
-			part.html = drawn.HTML
-			part.element.Set("innerHTML", drawn.HTML)
-		}
+		part.draw(drawn.Nodes)
 		part.set(drawn.Attributes)
 	}
 }
@@ -306,6 +306,51 @@ func (f *figures) copyLayers(format string, said js.Value) {
 		}
 		said.Set("textContent", words)
 	})
+}
+
+// drawnNode is an element or a text of a drawing, found again when it changes.
+type drawnNode struct {
+	js.Value
+	kids []*drawnNode
+}
+
+func (n *drawnNode) kid(i int) *drawnNode {
+	for len(n.kids) <= i {
+		n.kids = append(n.kids, nil)
+	}
+	if n.kids[i] == nil {
+		n.kids[i] = &drawnNode{Value: n.Get("childNodes").Index(i)}
+	}
+	return n.kids[i]
+}
+
+// draw shows nodes, keeping the elements that are there already.
+func (p *shownPart) draw(nodes []markup.Node) {
+	if p.tree == nil {
+		p.tree = &drawnNode{Value: p.element}
+		p.element.Set("innerHTML", markup.HTML(nodes))
+	} else {
+		markup.Diff(p.nodes, nodes, p.change)
+	}
+	p.nodes = nodes
+}
+
+func (p *shownPart) change(c markup.Change) {
+	n := p.tree
+	for _, i := range c.Path {
+		n = n.kid(i)
+	}
+	switch c.Kind {
+	case markup.SetAttribute:
+		n.Call("setAttribute", c.Name, c.Value)
+	case markup.RemoveAttribute:
+		n.Call("removeAttribute", c.Name)
+	case markup.SetText:
+		n.Set("nodeValue", c.Value)
+	case markup.SetInside:
+		n.Set("innerHTML", c.Value)
+		n.kids = nil
+	}
 }
 
 func (p *shownPart) set(attributes []markup.Attr) {

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"syscall/js"
 
 	"github.com/maxence-charriere/go-app/v10/pkg/app"
@@ -15,7 +16,12 @@ import (
 	"vrametre/web/ui"
 )
 
+// gcPercent lets the heap grow to 32 MB before it is looked through, of which 3
+// are alive: that takes milliseconds, and a browser has no other thread for it.
+const gcPercent = 800
+
 func main() {
+	debug.SetGCPercent(gcPercent)
 	dispatch("engine", api.Functions())
 	d := newDocument()
 	lang := content.ParseLang(d.root.Get("documentElement").Get("lang").String())

@@ -4,10 +4,10 @@ package main
 
 import (
 	"slices"
-	"strings"
 	"syscall/js"
 
 	"vrametre/web/figure"
+	"vrametre/web/ui/markup"
 )
 
 // quiz is a question of the document, answered here and nowhere else: nothing
@@ -36,7 +36,7 @@ func (f *figures) bindQuiz(element js.Value) {
 }
 
 // show writes the question with the numbers of a subject, and its answer once the reader has chosen.
-func (q *quiz) show(s figure.Subject) {
+func (q *quiz) show(s *figure.Subject) {
 	ask, choices := figure.Ask(q.name, s)
 	set := func(element js.Value, words string) {
 		if element.Get("textContent").String() != words {
@@ -73,11 +73,7 @@ func (f *figures) bindPuzzle(element js.Value) {
 			f.d.Failed(err)
 			return
 		}
-		var html strings.Builder
-		for _, n := range nodes {
-			html.WriteString(n.HTML())
-		}
-		outcome.Set("innerHTML", html.String())
+		outcome.Set("innerHTML", markup.HTML(nodes))
 	}
 	for _, radio := range within(element, "[data-lever]") {
 		f.on(radio, "change", func(js.Value) {

@@ -162,7 +162,10 @@ type machine struct {
 func Run(p *torch.Program, cfg Config, sink Sink) *Walk {
 	m := &machine{p: p, cfg: cfg, sink: sink, w: &Walk{}}
 	n := len(p.Bytes)
-	m.bytes, m.kind = make([]int64, 0, n), make([]torch.Kind, 0, n)
+	m.bytes, m.kind, m.step, m.life = make([]int64, 0, n), make([]torch.Kind, 0, n), make([]int32, 0, n), make([]int32, 0, n)
+	if cfg.Timeline {
+		m.points, m.lives = make([]Point, 0, len(p.Steps)+1), make([]Life, 0, n)
+	}
 	m.id = make([]int32, n)
 	m.grad = make([]int32, len(p.Params))
 	for i := range m.grad {

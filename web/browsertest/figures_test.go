@@ -81,7 +81,7 @@ func TestOneDrawingPerFrame(t *testing.T) {
 		let drawings = 0;
 		await frame();
 		await frame();
-		new MutationObserver((list) => drawings += list.length).observe(part, {childList: true});
+		new MutationObserver(() => drawings++).observe(part, {subtree: true, childList: true, attributes: true, characterData: true});
 		const slider = document.querySelector("`+slider+`");
 		for (let i = 0; i < 20; i++) {
 			slider.value = 100 + i;

@@ -42,7 +42,7 @@ const (
 	leastSegment, leastBlock = .5, .12
 )
 
-func drawBlocks(s Subject) []markup.Node {
+func drawBlocks(s *Subject) []markup.Node {
 	segments := s.Now.Segments
 	if len(segments) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func drawBlocks(s Subject) []markup.Node {
 }
 
 // segment draws one segment, width ems wide.
-func (s Subject) segment(seg calc.Segment, width float64) markup.Node {
+func (s *Subject) segment(seg calc.Segment, width float64) markup.Node {
 	kids := []markup.Node{elem("rect", "class", "frame", "width", "100%", "height", "100%")}
 	at := int64(0)
 	of := func(n int64) string { return percent(float64(n), float64(seg.Bytes)) }
@@ -99,7 +99,7 @@ func (s Subject) segment(seg calc.Segment, width float64) markup.Node {
 	return markup.Elem("li", nil, markup.Elem("svg", markup.A("aria-hidden", "true", "width", em(width), "height", "1.8em"), kids...))
 }
 
-func tableBlocks(s Subject) []markup.Node {
+func tableBlocks(s *Subject) []markup.Node {
 	var rows []cells
 	var all tally
 	for i, seg := range s.Now.Segments {

@@ -24,8 +24,8 @@ type Subject struct {
 	Request calc.Request
 	// Now answers it, with layers and timeline, and with blocks once the reader pauses.
 	Now calc.Result
-	// Infer answers it for inference, with its timeline; Times8 for a batch eight times as large.
-	Infer, Times8 calc.Result
+	// scene is where the answers to compare it with come from, once a figure asks for them.
+	scene view.Scene
 	// Curve is the memory by batch size; nil: not computed yet.
 	Curve *Curve
 	// Sort orders the table of the layers.
@@ -35,10 +35,16 @@ type Subject struct {
 }
 
 // Of is the subject of the lesson's page.
-func Of(f view.Figures) Subject {
+func Of(f view.Figures) *Subject {
 	scene := f.Scene()
-	return Subject{Lang: f.Lang(), Request: scene.State.Request(f.Lang()), Now: scene.Now, Infer: scene.Infer, Times8: scene.Times8, Cursor: AtPeak}
+	return &Subject{Lang: f.Lang(), Request: scene.State.Request(f.Lang()), Now: scene.Now, scene: scene, Cursor: AtPeak}
 }
+
+// Infer answers the question for inference, with its timeline.
+func (s *Subject) Infer() *calc.Result { return s.scene.Infer() }
+
+// Times8 answers it for a batch eight times as large.
+func (s *Subject) Times8() *calc.Result { return s.scene.Times8() }
 
 // Names of the figures.
 const (
@@ -73,16 +79,16 @@ const (
 type part struct {
 	name string
 	when When
-	draw func(Subject) []markup.Node
+	draw func(*Subject) []markup.Node
 	// attributes of the part's element that follow the subject too.
-	attributes func(Subject) []markup.Attr
+	attributes func(*Subject) []markup.Attr
 }
 
 // design is how a figure is made.
 type design struct {
 	parts []part
 	// frame puts the parts in place, around what never changes.
-	frame func(s Subject, parts map[string]markup.Node) []markup.Node
+	frame func(s *Subject, parts map[string]markup.Node) []markup.Node
 	// wide figures reach into the margin.
 	wide bool
 }
@@ -101,22 +107,22 @@ var designs = map[string]design{
 // Part is one part of a figure, drawn.
 type Part struct {
 	Name string
-	// HTML is the part's content, Attributes those of its element that change.
-	HTML       string
+	// Nodes are the part's content, Attributes those of its element that change.
+	Nodes      []markup.Node
 	Attributes []markup.Attr
 }
 
+// HTML is the part's content.
+func (p Part) HTML() string { return markup.HTML(p.Nodes) }
+
 // Parts draws the parts of a figure that change when something does.
-func Parts(name string, s Subject, when When) []Part {
+func Parts(name string, s *Subject, when When) []Part {
 	var drawn []Part
 	for _, p := range designs[name].parts {
 		if p.when&when == 0 {
 			continue
 		}
-		d := Part{Name: p.name}
-		for _, n := range p.content(s) {
-			d.HTML += n.HTML()
-		}
+		d := Part{Name: p.name, Nodes: p.content(s)}
 		if p.attributes != nil {
 			d.Attributes = p.attributes(s)
 		}
@@ -125,7 +131,7 @@ func Parts(name string, s Subject, when When) []Part {
 	return drawn
 }
 
-func (p part) content(s Subject) []markup.Node {
+func (p part) content(s *Subject) []markup.Node {
 	if p.draw == nil {
 		return nil
 	}
@@ -133,7 +139,7 @@ func (p part) content(s Subject) []markup.Node {
 }
 
 // HTML writes a whole figure as it stands before any script; caption is HTML.
-func HTML(name string, s Subject, caption string) string {
+func HTML(name string, s *Subject, caption string) string {
 	d := designs[name]
 	parts := map[string]markup.Node{}
 	for _, p := range d.parts {
@@ -162,15 +168,15 @@ func Known(name string) bool { return slices.Contains(Names, name) }
 func text(lang content.Lang, key string) markup.Node { return markup.Text(view.Text(lang, key, nil)) }
 
 // only is the frame of a figure that is nothing but its drawing.
-func only(_ Subject, parts map[string]markup.Node) []markup.Node {
+func only(_ *Subject, parts map[string]markup.Node) []markup.Node {
 	return []markup.Node{parts["drawing"]}
 }
 
 // browsed is the frame of a figure whose pieces tell about themselves: under
 // the pointer, or with the arrow keys. What they tell stands in one place, kept
 // free for it, so that nothing moves and nothing is covered.
-func browsed(name string) func(Subject, map[string]markup.Node) []markup.Node {
-	return func(s Subject, parts map[string]markup.Node) []markup.Node {
+func browsed(name string) func(*Subject, map[string]markup.Node) []markup.Node {
+	return func(s *Subject, parts map[string]markup.Node) []markup.Node {
 		return []markup.Node{browser(s.Lang, name, parts["drawing"]), readout(s.Lang, name)}
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // subject answers a state's question with everything that figures draw.
-func subject(t *testing.T, s view.State, lang content.Lang) Subject {
+func subject(t *testing.T, s view.State, lang content.Lang) *Subject {
 	t.Helper()
 	scene, err := view.Compute(s)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestPartsAreTheFigure(t *testing.T) {
 			t.Errorf("%s: %d parts of %d", name, len(parts), len(designs[name].parts))
 		}
 		for _, part := range parts {
-			if !strings.Contains(whole, part.HTML) {
+			if !strings.Contains(whole, part.HTML()) {
 				t.Errorf("%s: part %s is not in the figure", name, part.Name)
 			}
 		}
@@ -188,7 +188,7 @@ func TestStackIsTheTimeline(t *testing.T) {
 			t.Fatalf("%s: %v", preset, err)
 		}
 		list, places := walkColumns(r.Timeline)
-		layers := stack(r, list)
+		layers := stack(&r, list)
 		if len(layers) < 4 {
 			t.Fatalf("%s: %d kinds", preset, len(layers))
 		}
@@ -345,7 +345,7 @@ func TestAxisTop(t *testing.T) {
 func TestSlots(t *testing.T) {
 	for _, o := range view.Optimizers {
 		s := subject(t, view.Default().WithOptimizer(o.ID), content.French)
-		source := Parts(Slots, s, Always)[0].HTML
+		source := Parts(Slots, s, Always)[0].HTML()
 		if full := int64(strings.Count(source, `fill="url(#f-`)); full != o.Values {
 			t.Errorf("%s: %d full boxes, want %d", o.ID, full, o.Values)
 		}
@@ -364,7 +364,7 @@ func TestImagesFillTheirShare(t *testing.T) {
 		if frame < total || frame > 4*total && frame != 1_000_000 {
 			t.Errorf("%+v: a frame of %d for %d", state, frame, total)
 		}
-		source := Parts(Images, s, Always)[0].HTML
+		source := Parts(Images, s, Always)[0].HTML()
 		m := regexp.MustCompile(`id="images-tile" width="([\d.]+)"`).FindStringSubmatch(source)
 		side, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
@@ -392,14 +392,14 @@ func TestLiveTensors(t *testing.T) {
 	list, places := walkColumns(s.Now.Timeline)
 	for i := range list {
 		middle := (float64(places.left(i)) + float64(places.width[i])/2) / float64(places.total)
-		if got := At(s.Now, middle); got != i {
+		if got := At(&s.Now, middle); got != i {
 			t.Errorf("at %v of the drawing: column %d, want %d", middle, got, i)
 		}
 	}
 	s.Cursor = 0
 	first := Parts(Timeline, s, Looked)
 	s.Cursor = AtPeak
-	if peak := Parts(Timeline, s, Looked); first[2].HTML == peak[2].HTML || first[1].Attributes[2].Value != "0" {
+	if peak := Parts(Timeline, s, Looked); first[2].HTML() == peak[2].HTML() || first[1].Attributes[2].Value != "0" {
 		t.Error("the cursor moves nothing")
 	}
 }
@@ -407,11 +407,11 @@ func TestLiveTensors(t *testing.T) {
 // Inference is on the scale of training, and lower.
 func TestInfer(t *testing.T) {
 	s := subject(t, view.Default(), content.French)
-	if len(s.Infer.Timeline) == 0 || s.Infer.Peak.Live >= s.Now.Peak.Live {
-		t.Fatalf("inference %+v, training %+v", s.Infer.Peak, s.Now.Peak)
+	if len(s.Infer().Timeline) == 0 || s.Infer().Peak.Live >= s.Now.Peak.Live {
+		t.Fatalf("inference %+v, training %+v", s.Infer().Peak, s.Now.Peak)
 	}
 	text := readable(parse(t, HTML(Infer, s, "")))
-	for _, n := range []int64{s.Now.Peak.Live, s.Infer.Peak.Live} {
+	for _, n := range []int64{s.Now.Peak.Live, s.Infer().Peak.Live} {
 		if !strings.Contains(text, view.Exact(content.French, n)) {
 			t.Errorf("no %d", n)
 		}
@@ -434,7 +434,7 @@ func TestLayersSort(t *testing.T) {
 		if len(s.sorted()) != len(s.Now.Layers) {
 			t.Errorf("by %s: rows are lost", c.column)
 		}
-		source := Parts(Layers, s, Sorted)[0].HTML
+		source := Parts(Layers, s, Sorted)[0].HTML()
 		if n := strings.Count(source, `aria-sort="none"`); n != 4 {
 			t.Errorf("by %s: %d columns unsorted", c.column, n)
 		}

@@ -38,7 +38,7 @@ func frameOf(bytes int64) int64 {
 }
 
 // imageValues is how many values one image of the batch has.
-func (s Subject) imageValues() int64 {
+func (s *Subject) imageValues() int64 {
 	values := int64(1)
 	for _, n := range s.Request.Input[0].Shape {
 		values *= n
@@ -46,7 +46,7 @@ func (s Subject) imageValues() int64 {
 	return values
 }
 
-func drawImages(s Subject) []markup.Node {
+func drawImages(s *Subject) []markup.Node {
 	n, values := s.Request.Batch, s.imageValues()
 	size := pixelTypes[len(pixelTypes)-1].size
 	total := n * values * size
@@ -89,12 +89,12 @@ func drawImages(s Subject) []markup.Node {
 }
 
 // side is the images' width in pixels.
-func (s Subject) side() int64 {
+func (s *Subject) side() int64 {
 	shape := s.Request.Input[0].Shape
 	return shape[len(shape)-1]
 }
 
-func tableImages(s Subject) []markup.Node {
+func tableImages(s *Subject) []markup.Node {
 	n, values := s.Request.Batch, s.imageValues()
 	var rows []cells
 	for _, t := range pixelTypes {

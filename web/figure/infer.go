@@ -16,9 +16,9 @@ var infer = design{
 	wide:  true,
 }
 
-func drawInfer(s Subject) []markup.Node {
-	scale := int64(float64(max(s.Now.Peak.Live, s.Infer.Peak.Live)) * labelRoom)
-	panel := func(id, key string, r calc.Result) markup.Node {
+func drawInfer(s *Subject) []markup.Node {
+	scale := int64(float64(max(s.Now.Peak.Live, s.Infer().Peak.Live)) * labelRoom)
+	panel := func(id, key string, r *calc.Result) markup.Node {
 		list, places := walkColumns(r.Timeline)
 		words := s.text(key+".label", view.Args{"peak": r.Peak.Live})
 		y := percent(float64(scale-r.Peak.Live), float64(scale))
@@ -30,28 +30,28 @@ func drawInfer(s Subject) []markup.Node {
 	}
 	var kinds []string
 	for _, kind := range view.TensorKinds {
-		if s.shows(s.Now, kind) || s.shows(s.Infer, kind) {
+		if s.shows(&s.Now, kind) || s.shows(s.Infer(), kind) {
 			kinds = append(kinds, kind)
 		}
 	}
 	return []markup.Node{s.legend(kinds),
-		markup.Elem("div", markup.A("class", "panels"), panel("infer-train", "figure.infer.train", s.Now), panel("infer-predict", "figure.infer.predict", s.Infer))}
+		markup.Elem("div", markup.A("class", "panels"), panel("infer-train", "figure.infer.train", &s.Now), panel("infer-predict", "figure.infer.predict", s.Infer()))}
 }
 
-func tableInfer(s Subject) []markup.Node {
+func tableInfer(s *Subject) []markup.Node {
 	var rows []cells
 	for _, kind := range view.TensorKinds {
-		train, predict := kindBytes(s.Now, kind), kindBytes(s.Infer, kind)
+		train, predict := kindBytes(&s.Now, kind), kindBytes(s.Infer(), kind)
 		if train != 0 || predict != 0 {
 			rows = append(rows, words(s.text("kind."+kind, nil), s.exact(train), s.exact(predict)))
 		}
 	}
-	rows = append(rows, words(s.text("where.total", nil), s.exact(s.Now.Peak.Live), s.exact(s.Infer.Peak.Live)))
+	rows = append(rows, words(s.text("where.total", nil), s.exact(s.Now.Peak.Live), s.exact(s.Infer().Peak.Live)))
 	return []markup.Node{s.table(s.text("figure.infer.table", view.Args{"n": s.Request.Batch}), []string{"where.source", "figure.infer.train", "figure.infer.predict"}, rows, true)}
 }
 
 // kindBytes is what a kind's tensors take at the peak.
-func kindBytes(r calc.Result, kind string) int64 {
+func kindBytes(r *calc.Result, kind string) int64 {
 	var sum int64
 	for _, p := range r.Parts {
 		if view.KindOf(p.Kind) == kind {

@@ -16,7 +16,7 @@ import (
 // taken away as text.
 var layers = design{
 	parts: []part{{name: "table", when: Late | Sorted, draw: drawLayers}},
-	frame: func(s Subject, parts map[string]markup.Node) []markup.Node {
+	frame: func(s *Subject, parts map[string]markup.Node) []markup.Node {
 		copies := []markup.Node{text(s.Lang, "figure.layers.copy")}
 		for _, format := range Formats {
 			copies = append(copies, markup.Elem("button", markup.A("type", "button", "class", "quiet", "data-copy", format), text(s.Lang, "figure.layers."+format)))
@@ -63,7 +63,7 @@ func values(row calc.LayerRow) int64 {
 }
 
 // sorted are the layers in the order asked for; equal ones stay in the network's.
-func (s Subject) sorted() []calc.LayerRow {
+func (s *Subject) sorted() []calc.LayerRow {
 	rows := slices.Clone(s.Now.Layers)
 	compare := map[string]func(a, b calc.LayerRow) int{
 		ByType:   func(a, b calc.LayerRow) int { return cmp.Compare(a.Type, b.Type) },
@@ -82,7 +82,7 @@ func (s Subject) sorted() []calc.LayerRow {
 	return rows
 }
 
-func drawLayers(s Subject) []markup.Node {
+func drawLayers(s *Subject) []markup.Node {
 	var heads []markup.Node
 	for _, column := range []string{ByCall, ByType, ByOutput, ByParams, BySaved} {
 		order := "none"
@@ -126,7 +126,7 @@ func drawLayers(s Subject) []markup.Node {
 }
 
 // callName is a layer's path; the loss has none.
-func (s Subject) callName(row calc.LayerRow) string {
+func (s *Subject) callName(row calc.LayerRow) string {
 	if row.Path == "<loss>" {
 		return s.text("figure.maps.loss", nil)
 	}
@@ -138,7 +138,7 @@ var Formats = []string{"csv", "json", "markdown"}
 
 // LayersText writes the layers in the order shown, sizes in bytes, under the
 // names of calc's own fields.
-func LayersText(s Subject, format string) string {
+func LayersText(s *Subject, format string) string {
 	rows := s.sorted()
 	shape := func(row calc.LayerRow) string {
 		parts := make([]string, len(row.Output))

@@ -35,7 +35,7 @@ type kept struct {
 }
 
 // keptMaps reads what is kept, one sample's share where there is one per sample.
-func (s Subject) keptMaps() []kept {
+func (s *Subject) keptMaps() []kept {
 	ordinals, seen := map[string]int{}, map[string]int{}
 	for _, row := range s.Now.Layers {
 		if _, again := ordinals[row.Path]; !again {
@@ -77,7 +77,7 @@ var reasons = map[string]string{
 }
 
 // why says in words what backward wants it for.
-func (s Subject) why(k kept) string {
+func (s *Subject) why(k kept) string {
 	reason, known := reasons[k.Type]
 	if !known {
 		reason = k.role()
@@ -86,7 +86,7 @@ func (s Subject) why(k kept) string {
 }
 
 // layerName is a layer as the drawing calls it: its type and its rank among its likes.
-func (s Subject) layerName(k kept) string {
+func (s *Subject) layerName(k kept) string {
 	if k.ordinal == 0 || k.Type == "loss" {
 		return s.text("figure.maps.loss", nil)
 	}
@@ -94,7 +94,7 @@ func (s Subject) layerName(k kept) string {
 }
 
 // account is shape × type = bytes, and the reason.
-func (s Subject) account(k kept) string {
+func (s *Subject) account(k kept) string {
 	size := k.bytes
 	for _, n := range k.shape {
 		size /= max(n, 1)
@@ -164,7 +164,7 @@ func plateOf(k kept) plate {
 	return plate{best, rows, best * wide * scale, rows * high * scale}
 }
 
-func drawMaps(s Subject) []markup.Node {
+func drawMaps(s *Subject) []markup.Node {
 	list := s.keptMaps()
 	plates := make([]plate, len(list))
 	widest := 0.
@@ -217,7 +217,7 @@ func drawMaps(s Subject) []markup.Node {
 	return []markup.Node{markup.Elem("ul", markup.A("class", "map-row"), items...)}
 }
 
-func tableMaps(s Subject) []markup.Node {
+func tableMaps(s *Subject) []markup.Node {
 	var rows []cells
 	var sample, once int64
 	for _, k := range s.keptMaps() {
@@ -238,6 +238,6 @@ func tableMaps(s Subject) []markup.Node {
 }
 
 // shows reports whether a kind has any of a timeline's tensors.
-func (s Subject) shows(r calc.Result, kind string) bool {
+func (s *Subject) shows(r *calc.Result, kind string) bool {
 	return slices.ContainsFunc(r.Tensors, func(t calc.Tensor) bool { return view.KindOf(t.Kind) == kind })
 }

@@ -127,7 +127,7 @@ func (c Curve) slope() (each, fixed int64) {
 	return each, first.Least - each*first.Batch
 }
 
-func drawMemory(s Subject) []markup.Node {
+func drawMemory(s *Subject) []markup.Node {
 	budget := s.Now.Budget
 	top := axisTop(s.Request.Batch, 0)
 	if s.Curve != nil {
@@ -220,7 +220,7 @@ func drawMemory(s Subject) []markup.Node {
 		markup.Elem("p", markup.A("class", "scale"), markup.Text(sentence))}
 }
 
-func tableMemory(s Subject) []markup.Node {
+func tableMemory(s *Subject) []markup.Node {
 	if s.Curve == nil {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (a Attempt) Solved(r calc.Result) (string, bool) {
 }
 
 // Puzzle writes the puzzle as it stands before the first attempt.
-func Puzzle(s Subject) (string, error) {
+func Puzzle(s *Subject) (string, error) {
 	start := Attempt{}
 	outcome, _, err := start.Outcome(s, nil)
 	if err != nil {
@@ -115,7 +115,7 @@ func Puzzle(s Subject) (string, error) {
 
 // Outcome is what an attempt gives, beside the single changes found before:
 // the bar on the card, the verdict, what it costs. It returns the answer too.
-func (a Attempt) Outcome(s Subject, found []string) ([]markup.Node, calc.Result, error) {
+func (a Attempt) Outcome(s *Subject, found []string) ([]markup.Node, calc.Result, error) {
 	r, err := calc.Estimate(a.Request())
 	if err != nil {
 		return nil, calc.Result{}, err
@@ -124,7 +124,7 @@ func (a Attempt) Outcome(s Subject, found []string) ([]markup.Node, calc.Result,
 	var bar []markup.Node
 	at := int64(0)
 	for _, kind := range view.Kinds {
-		n := kindBytes(r, kind)
+		n := kindBytes(&r, kind)
 		bar = append(bar, elem("rect", "x", percent(float64(at), float64(scale)), "width", percent(float64(n), float64(scale)), "height", "100%", "fill", fill(kind)))
 		at += n
 	}

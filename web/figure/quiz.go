@@ -22,11 +22,11 @@ type question struct {
 	choices []string
 	// right is the right choice, or chosen from the subject's own numbers.
 	right  string
-	choose func(Subject) string
+	choose func(*Subject) string
 	// args are the numbers of the question and of its answer.
-	args func(Subject) view.Args
+	args func(*Subject) view.Args
 	// sizes are what the choices stand for, in bytes, where they are quantities to compare.
-	sizes func(Subject) []int64
+	sizes func(*Subject) []int64
 }
 
 // between chooses by the bounds that a ratio in tenths reaches.
@@ -35,7 +35,7 @@ func between(tenths int64, bounds ...int64) int {
 }
 
 // ratio writes how many times b goes in a, without decimals where they would say nothing.
-func (s Subject) ratio(a, b int64) string {
+func (s *Subject) ratio(a, b int64) string {
 	if b > 0 && a/b >= 10 {
 		return s.count((a + b/2) / b)
 	}
@@ -43,9 +43,9 @@ func (s Subject) ratio(a, b int64) string {
 }
 
 // handWeights is the lesson's count of what training keeps for the weights.
-func handWeights(s Subject) int64 { return s.slotBytes() * optimizerOf(s.Request.Optimizer).Values }
+func handWeights(s *Subject) int64 { return s.slotBytes() * optimizerOf(s.Request.Optimizer).Values }
 
-func batchBytes(s Subject) int64 {
+func batchBytes(s *Subject) int64 {
 	return s.Request.Batch * s.imageValues() * pixelTypes[len(pixelTypes)-1].size
 }
 
@@ -62,8 +62,8 @@ var questions = map[string]map[string]question{
 		"message": {choices: []string{"largest", "last", "missing"}, right: "last"},
 		"weights": {
 			choices: []string{"1", "2", "3", "4"},
-			choose:  func(s Subject) string { return strconv.FormatInt(optimizerOf(s.Request.Optimizer).Values, 10) },
-			args: func(s Subject) view.Args {
+			choose:  func(s *Subject) string { return strconv.FormatInt(optimizerOf(s.Request.Optimizer).Values, 10) },
+			args: func(s *Subject) view.Args {
 				args := view.Args{"params": s.Now.Parameters.Total, "optimizer": s.text("optimizer."+optimizerOf(s.Request.Optimizer).ID, nil), "total": handWeights(s), "values": optimizerOf(s.Request.Optimizer).Values}
 				for i := range int64(4) {
 					args["size"+strconv.FormatInt(i+1, 10)] = (i + 1) * s.slotBytes()
@@ -73,79 +73,79 @@ var questions = map[string]map[string]question{
 		},
 		"batch": {
 			choices: []string{"weights", "batch"},
-			choose: func(s Subject) string {
+			choose: func(s *Subject) string {
 				if batchBytes(s) > handWeights(s) {
 					return "batch"
 				}
 				return "weights"
 			},
-			sizes: func(s Subject) []int64 { return []int64{handWeights(s), batchBytes(s)} },
-			args: func(s Subject) view.Args {
+			sizes: func(s *Subject) []int64 { return []int64{handWeights(s), batchBytes(s)} },
+			args: func(s *Subject) view.Args {
 				return view.Args{"n": s.Request.Batch, "weights": handWeights(s), "batch": batchBytes(s)}
 			},
 		},
 		"activations": {
 			choices: []string{"weights", "batch", "activations"},
-			choose: func(s Subject) string {
+			choose: func(s *Subject) string {
 				sizes := []int64{handWeights(s), batchBytes(s), s.Now.SavedForBackward}
 				return []string{"weights", "batch", "activations"}[slices.Index(sizes, slices.Max(sizes))]
 			},
-			sizes: func(s Subject) []int64 { return []int64{handWeights(s), batchBytes(s), s.Now.SavedForBackward} },
-			args: func(s Subject) view.Args {
+			sizes: func(s *Subject) []int64 { return []int64{handWeights(s), batchBytes(s), s.Now.SavedForBackward} },
+			args: func(s *Subject) view.Args {
 				return view.Args{"n": s.Request.Batch, "saved": s.Now.SavedForBackward}
 			},
 		},
 		"buffers": {
 			choices: []string{"less", "usual", "more"},
-			choose: func(s Subject) string {
+			choose: func(s *Subject) string {
 				return []string{"less", "usual", "more"}[between(tenths(s.Now.SavedForBackward, s.Now.RuleOfThumb.Activations), 13, 16)]
 			},
-			args: func(s Subject) view.Args {
+			args: func(s *Subject) view.Args {
 				return view.Args{"saved": s.Now.SavedForBackward, "hand": s.Now.RuleOfThumb.Activations,
 					"margin": view.Percent(s.Lang, s.Now.SavedForBackward-s.Now.RuleOfThumb.Activations, s.Now.RuleOfThumb.Activations)}
 			},
 		},
 		"total": {
 			choices: []string{calc.PhaseForward, calc.PhaseBackward, calc.PhaseStep},
-			choose:  func(s Subject) string { return s.Now.Peak.Phase },
-			sizes: func(s Subject) []int64 {
+			choose:  func(s *Subject) string { return s.Now.Peak.Phase },
+			sizes: func(s *Subject) []int64 {
 				return []int64{s.Now.Phases.Forward, s.Now.Phases.Backward, s.Now.Phases.Step}
 			},
-			args: func(s Subject) view.Args {
+			args: func(s *Subject) view.Args {
 				return view.Args{"peak": s.Now.Peak.Live, "place": s.place(s.Now.Peak.At)}
 			},
 		},
 		"times8": {
 			choices: []string{"less", "exactly", "more"},
-			choose: func(s Subject) string {
+			choose: func(s *Subject) string {
 				switch eight := 8 * s.Now.Peak.Live; {
-				case s.Times8.Peak.Live < eight:
+				case s.Times8().Peak.Live < eight:
 					return "less"
-				case s.Times8.Peak.Live > eight:
+				case s.Times8().Peak.Live > eight:
 					return "more"
 				}
 				return "exactly"
 			},
-			args: func(s Subject) view.Args {
-				return view.Args{"n": s.Request.Batch, "times8": s.Request.Batch * view.BatchFactor, "now": s.Now.Peak.Live, "then": s.Times8.Peak.Live, "ratio": view.Ratio(s.Lang, s.Times8.Peak.Live, s.Now.Peak.Live)}
+			args: func(s *Subject) view.Args {
+				return view.Args{"n": s.Request.Batch, "times8": s.Request.Batch * view.BatchFactor, "now": s.Now.Peak.Live, "then": s.Times8().Peak.Live, "ratio": view.Ratio(s.Lang, s.Times8().Peak.Live, s.Now.Peak.Live)}
 			},
 		},
 		"compute": {
 			choices: []string{"same", "half", "more"},
-			choose: func(s Subject) string {
+			choose: func(s *Subject) string {
 				return []string{"same", "half", "more"}[between(tenths(s.Now.Peak.Device, s.Now.Peak.Live), 12, 20)]
 			},
-			args: func(s Subject) view.Args {
+			args: func(s *Subject) view.Args {
 				return view.Args{"live": s.Now.Peak.Live, "device": s.Now.Peak.Device, "ratio": view.Ratio(s.Lang, s.Now.Peak.Device, s.Now.Peak.Live)}
 			},
 		},
 		"inference": {
 			choices: []string{"less", "some", "much"},
-			choose: func(s Subject) string {
-				return []string{"less", "some", "much"}[between(tenths(s.Now.Peak.Live, s.Infer.Peak.Live), 20, 40)]
+			choose: func(s *Subject) string {
+				return []string{"less", "some", "much"}[between(tenths(s.Now.Peak.Live, s.Infer().Peak.Live), 20, 40)]
 			},
-			args: func(s Subject) view.Args {
-				return view.Args{"n": s.Request.Batch, "train": s.Now.Peak.Live, "infer": s.Infer.Peak.Live, "ratio": view.Ratio(s.Lang, s.Now.Peak.Live, s.Infer.Peak.Live)}
+			args: func(s *Subject) view.Args {
+				return view.Args{"n": s.Request.Batch, "train": s.Now.Peak.Live, "infer": s.Infer().Peak.Live, "ratio": view.Ratio(s.Lang, s.Now.Peak.Live, s.Infer().Peak.Live)}
 			},
 		},
 	},
@@ -168,14 +168,14 @@ func Asked(kind, section string) bool {
 	return ok
 }
 
-func (q question) arguments(s Subject) view.Args {
+func (q question) arguments(s *Subject) view.Args {
 	if q.args == nil {
 		return nil
 	}
 	return q.args(s)
 }
 
-func (q question) truth(s Subject) string {
+func (q question) truth(s *Subject) string {
 	if q.choose != nil {
 		return q.choose(s)
 	}
@@ -187,7 +187,7 @@ const Unsure = "unsure"
 
 // Question writes a question without its answer, which is nowhere in the
 // document before the reader has chosen. The choices wait for the page to wake.
-func Question(kind, section string, s Subject) string {
+func Question(kind, section string, s *Subject) string {
 	q := questions[kind][section]
 	id := kind + "-" + section
 	var choices []markup.Node
@@ -208,7 +208,7 @@ func Question(kind, section string, s Subject) string {
 }
 
 // Ask is a question's own words and those of its choices, which hold the reader's numbers.
-func Ask(name string, s Subject) (ask string, choices map[string]string) {
+func Ask(name string, s *Subject) (ask string, choices map[string]string) {
 	kind, section, _ := strings.Cut(name, ".")
 	q := questions[kind][section]
 	choices = map[string]string{}
@@ -220,7 +220,7 @@ func Ask(name string, s Subject) (ask string, choices map[string]string) {
 
 // Reveal writes the answer to what the reader has chosen: the verdict, the
 // reason with the reader's numbers and, for quantities, each of them drawn.
-func Reveal(name, chosen string, s Subject) string {
+func Reveal(name, chosen string, s *Subject) string {
 	kind, section, _ := strings.Cut(name, ".")
 	q := questions[kind][section]
 	args := q.arguments(s)

@@ -131,7 +131,7 @@ func TestRecallIsTrue(t *testing.T) {
 	}
 	half := ask(func(r *calc.Request) { r.Batch /= 2 })
 	for _, kind := range []string{view.KindWeights, view.KindOptimizer} {
-		if kindBytes(half, kind) != kindBytes(base, kind) {
+		if kindBytes(&half, kind) != kindBytes(&base, kind) {
 			t.Errorf("half the batch changes %s", kind)
 		}
 	}
@@ -195,7 +195,7 @@ func TestPuzzle(t *testing.T) {
 
 func TestPuzzleSpeaks(t *testing.T) {
 	for _, lang := range content.Langs {
-		s := Subject{Lang: lang}
+		s := &Subject{Lang: lang}
 		source, err := Puzzle(s)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ var slots = design{
 		{name: "drawing", when: Always, draw: drawSlots},
 		{name: "table", when: Late, draw: tableSlots},
 	},
-	frame: func(s Subject, parts map[string]markup.Node) []markup.Node {
+	frame: func(s *Subject, parts map[string]markup.Node) []markup.Node {
 		chosen := optimizerOf(s.Request.Optimizer)
 		var radios []markup.Node
 		for _, o := range view.Optimizers {
@@ -48,7 +48,7 @@ const maxSlots = 4
 var slotKinds = [maxSlots]string{view.KindWeights, view.KindGradients, view.KindOptimizer, view.KindOptimizer}
 
 // slotName names the i-th value of an optimizer, from 1.
-func (s Subject) slotName(o view.Optimizer, i int) string {
+func (s *Subject) slotName(o view.Optimizer, i int) string {
 	key := "slot." + strconv.Itoa(i)
 	if i > 2 {
 		key += "." + o.ID
@@ -57,7 +57,7 @@ func (s Subject) slotName(o view.Optimizer, i int) string {
 }
 
 // slotBytes is what the network's weights take, once.
-func (s Subject) slotBytes() int64 {
+func (s *Subject) slotBytes() int64 {
 	for _, p := range s.Now.Parts {
 		if p.Kind == calc.PartWeights {
 			return p.Bytes
@@ -66,7 +66,7 @@ func (s Subject) slotBytes() int64 {
 	return 0
 }
 
-func drawSlots(s Subject) []markup.Node {
+func drawSlots(s *Subject) []markup.Node {
 	chosen := optimizerOf(s.Request.Optimizer)
 	each := s.slotBytes()
 	boxes := make([]markup.Node, maxSlots)
@@ -83,7 +83,7 @@ func drawSlots(s Subject) []markup.Node {
 	return []markup.Node{markup.Elem("ul", markup.A("class", "slot-row"), boxes...)}
 }
 
-func tableSlots(s Subject) []markup.Node {
+func tableSlots(s *Subject) []markup.Node {
 	each := s.slotBytes()
 	var rows []cells
 	for _, o := range view.Optimizers {

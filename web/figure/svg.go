@@ -150,7 +150,7 @@ func gridMarks(max int64) []int64 {
 
 // grid draws an axis of bytes: a line for each mark, behind the areas, and its
 // value, before them. Marks too close to one of those taken are left out.
-func (s Subject) grid(max int64, taken ...int64) (behind, before markup.Node) {
+func (s *Subject) grid(max int64, taken ...int64) (behind, before markup.Node) {
 	var lines, values []markup.Node
 	for _, n := range gridMarks(max) {
 		if slices.ContainsFunc(taken, func(t int64) bool { return t != 0 && n > t-max/24 && n < t+max/24 }) {
@@ -164,7 +164,7 @@ func (s Subject) grid(max int64, taken ...int64) (behind, before markup.Node) {
 }
 
 // legend names the kinds that a drawing shows.
-func (s Subject) legend(kinds []string) markup.Node {
+func (s *Subject) legend(kinds []string) markup.Node {
 	items := make([]markup.Node, len(kinds))
 	for i, kind := range kinds {
 		items[i] = markup.Elem("li", markup.A("data-kind", kind),

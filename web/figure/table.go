@@ -17,7 +17,7 @@ func words(list ...string) cells {
 }
 
 // table is the twin of a drawing. The last row is a total where total says so.
-func (s Subject) table(caption string, head []string, rows []cells, total bool) markup.Node {
+func (s *Subject) table(caption string, head []string, rows []cells, total bool) markup.Node {
 	titles := make([]markup.Node, len(head))
 	for i, key := range head {
 		titles[i] = markup.Elem("th", markup.A("scope", "col"), text(s.Lang, key))
@@ -44,10 +44,10 @@ func (s Subject) table(caption string, head []string, rows []cells, total bool) 
 		markup.Elem("tbody", nil, body...)))
 }
 
-func (s Subject) text(key string, args view.Args) string { return view.Text(s.Lang, key, args) }
+func (s *Subject) text(key string, args view.Args) string { return view.Text(s.Lang, key, args) }
 
-func (s Subject) bytes(n int64) string { return view.Bytes(s.Lang, n) }
+func (s *Subject) bytes(n int64) string { return view.Bytes(s.Lang, n) }
 
-func (s Subject) exact(n int64) string { return view.Exact(s.Lang, n) }
+func (s *Subject) exact(n int64) string { return view.Exact(s.Lang, n) }
 
-func (s Subject) count(n int64) string { return view.Count(s.Lang, n) }
+func (s *Subject) count(n int64) string { return view.Count(s.Lang, n) }

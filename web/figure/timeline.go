@@ -21,7 +21,7 @@ var timeline = design{
 		{name: "live", when: Always | Looked, draw: drawLive},
 		{name: "table", when: Late, draw: tableTimeline},
 	},
-	frame: func(s Subject, parts map[string]markup.Node) []markup.Node {
+	frame: func(s *Subject, parts map[string]markup.Node) []markup.Node {
 		slider := markup.Elem("input", append(markup.A("type", "range", "class", "cursor-slider scripted", "data-part", "slider", "data-cursor", Timeline,
 			"aria-label", s.text("figure.timeline.slider", nil), "autocomplete", "off"), sliderAttributes(s)...))
 		return []markup.Node{
@@ -70,13 +70,13 @@ func walkColumns(points []calc.Point) ([]column, columns) {
 }
 
 // Columns is how many places a cursor has in a timeline.
-func Columns(r calc.Result) int {
+func Columns(r *calc.Result) int {
 	list, _ := walkColumns(r.Timeline)
 	return len(list)
 }
 
 // At is the column of a timeline at a place between 0 and 1 along it.
-func At(r calc.Result, place float64) int {
+func At(r *calc.Result, place float64) int {
 	list, places := walkColumns(r.Timeline)
 	unit, sum := place*float64(places.total), 0
 	for i, w := range places.width {
@@ -99,7 +99,7 @@ func peakColumn(points []calc.Point, list []column) int {
 }
 
 // cursorColumn is the column looked at.
-func (s Subject) cursorColumn(list []column) int {
+func (s *Subject) cursorColumn(list []column) int {
 	if s.Cursor < 0 || s.Cursor >= len(list) {
 		return peakColumn(s.Now.Timeline, list)
 	}
@@ -108,20 +108,26 @@ func (s Subject) cursorColumn(list []column) int {
 
 // stack counts the live bytes of each kind in each column, the kinds that have
 // any, as heights of a stack.
-func stack(r calc.Result, list []column) []layer {
-	byKind := map[string][]int64{}
+func stack(r *calc.Result, list []column) []layer {
+	byKind, byPart := map[string][]int64{}, map[string][]int64{}
 	// Differences at the operations where storages begin and end, summed up afterwards.
-	for _, t := range r.Tensors {
-		kind := view.KindOf(t.Kind)
-		if byKind[kind] == nil {
-			byKind[kind] = make([]int64, len(r.Timeline)+1)
+	for i := range r.Tensors {
+		t := &r.Tensors[i]
+		changes, ok := byPart[t.Kind]
+		if !ok {
+			kind := view.KindOf(t.Kind)
+			if byKind[kind] == nil {
+				byKind[kind] = make([]int64, len(r.Timeline)+1)
+			}
+			changes = byKind[kind]
+			byPart[t.Kind] = changes
 		}
 		if t.Died < 0 || t.Born >= len(r.Timeline) {
 			continue
 		}
-		byKind[kind][max(t.Born, 0)] += t.Bytes
+		changes[max(t.Born, 0)] += t.Bytes
 		if t.Died+1 < len(r.Timeline) {
-			byKind[kind][t.Died+1] -= t.Bytes
+			changes[t.Died+1] -= t.Bytes
 		}
 	}
 	below := make([]int64, len(list))
@@ -156,7 +162,7 @@ func stack(r calc.Result, list []column) []layer {
 }
 
 // place names the layer of an operation in words.
-func (s Subject) place(at string) string {
+func (s *Subject) place(at string) string {
 	switch at {
 	case "<loss>":
 		return s.text("place.loss", nil)
@@ -172,7 +178,7 @@ func (s Subject) place(at string) string {
 }
 
 // spot is the layer's short name, for a list.
-func (s Subject) spot(at string) string {
+func (s *Subject) spot(at string) string {
 	for _, row := range s.Now.Layers {
 		if row.Path != at || at == "<loss>" {
 			continue
@@ -186,7 +192,7 @@ func (s Subject) spot(at string) string {
 }
 
 // moment names an operation: its phase and its place.
-func (s Subject) moment(p calc.Point) string {
+func (s *Subject) moment(p calc.Point) string {
 	switch {
 	case p.Phase == calc.PhaseStep:
 		return s.text("figure.moment.step", nil)
@@ -216,13 +222,13 @@ var phaseNames = []string{calc.PhaseForward, calc.PhaseBackward, calc.PhaseStep}
 // headroom above the highest point, for its label.
 const labelRoom = 1.18
 
-func drawTimeline(s Subject) []markup.Node {
+func drawTimeline(s *Subject) []markup.Node {
 	points := s.Now.Timeline
 	if len(points) == 0 {
 		return nil
 	}
 	list, places := walkColumns(points)
-	layers := stack(s.Now, list)
+	layers := stack(&s.Now, list)
 	peak := peakColumn(points, list)
 	highest := points[list[peak].highest]
 	scale := int64(float64(highest.Live) * labelRoom)
@@ -275,7 +281,7 @@ func drawTimeline(s Subject) []markup.Node {
 }
 
 // drawCursor is the line where the reader looks, over the drawing.
-func drawCursor(s Subject) []markup.Node {
+func drawCursor(s *Subject) []markup.Node {
 	list, places := walkColumns(s.Now.Timeline)
 	if len(list) == 0 || s.Cursor < 0 {
 		return nil
@@ -286,7 +292,7 @@ func drawCursor(s Subject) []markup.Node {
 		elem("line", "x1", x, "x2", x, "y1", "0", "y2", "100%"))}
 }
 
-func sliderAttributes(s Subject) []markup.Attr {
+func sliderAttributes(s *Subject) []markup.Attr {
 	list, _ := walkColumns(s.Now.Timeline)
 	i := s.cursorColumn(list)
 	spoken := ""
@@ -301,7 +307,7 @@ func sliderAttributes(s Subject) []markup.Attr {
 const listed = 8
 
 // drawLive lists what is alive where the reader looks, largest first.
-func drawLive(s Subject) []markup.Node {
+func drawLive(s *Subject) []markup.Node {
 	list, _ := walkColumns(s.Now.Timeline)
 	if len(list) == 0 {
 		return nil
@@ -354,10 +360,11 @@ type alive struct {
 // together are the kinds that live as one block through the step.
 var together = map[string]bool{view.KindWeights: true, view.KindGradients: true, view.KindOptimizer: true}
 
-func (s Subject) liveAt(point int) []alive {
+func (s *Subject) liveAt(point int) []alive {
 	var list []alive
 	index := map[string]int{}
-	for _, t := range s.Now.Tensors {
+	for i := range s.Now.Tensors {
+		t := &s.Now.Tensors[i]
 		if t.Born > point || t.Died < point {
 			continue
 		}
@@ -374,11 +381,25 @@ func (s Subject) liveAt(point int) []alive {
 		}
 		list = append(list, alive{kind, t.Kind, t.At, t.Bytes, 1})
 	}
-	slices.SortStableFunc(list, func(a, b alive) int { return cmp.Compare(b.bytes, a.bytes) })
-	return list
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	// Whoever came first stands first among equals. What is moved about is small.
+	slices.SortFunc(order, func(a, b int) int {
+		if list[a].bytes != list[b].bytes {
+			return cmp.Compare(list[b].bytes, list[a].bytes)
+		}
+		return cmp.Compare(a, b)
+	})
+	sorted := make([]alive, len(list))
+	for i, j := range order {
+		sorted[i] = list[j]
+	}
+	return sorted
 }
 
-func (s Subject) liveName(l alive) string {
+func (s *Subject) liveName(l alive) string {
 	switch {
 	case together[l.kind], l.kind == view.KindBatch:
 		return s.text("kind."+l.kind, nil)
@@ -388,7 +409,7 @@ func (s Subject) liveName(l alive) string {
 	return s.text("figure.timeline.tensor", view.Args{"kind": s.text("kind."+l.kind, nil), "place": s.spot(l.at)})
 }
 
-func tableTimeline(s Subject) []markup.Node {
+func tableTimeline(s *Subject) []markup.Node {
 	rows := make([]cells, len(s.Now.Timeline))
 	for i, p := range s.Now.Timeline {
 		rows[i] = words(s.count(int64(i+1)), s.moment(p), s.bytes(p.Live), s.bytes(p.Alloc), s.bytes(p.Free))

@@ -1,5 +1,5 @@
 // The charts' library, loaded when a figure is about to be seen.
-import { complete, init, labelled } from "./complete.js";
+import { complete, init, moved } from "./complete.js";
 
 const drawn = new WeakMap();
 
@@ -28,6 +28,6 @@ self.vrametreCharts = {
   },
   // move changes a part of what an element shows.
   move(element, options) {
-    drawn.get(element).setOption(labelled(JSON.parse(options)), { silent: true });
+    drawn.get(element).setOption(moved(JSON.parse(options)), { silent: true });
   },
 };

@@ -56,6 +56,7 @@ export function complete(options, fontFamily) {
   }
   labelled(options);
   for (const series of options.series) {
+    identified(series);
     series.emphasis = { disabled: true };
     series.cursor = "default";
     if (series.markLine) Object.assign(series.markLine, { silent: true, animation: false });
@@ -65,8 +66,21 @@ export function complete(options, fontFamily) {
   return options;
 }
 
+// identified gives a series' bars identities of their own. Without them a bar is
+// known by its name, which is its size in words, and every move of a slider
+// would take it away and draw another.
+function identified(series) {
+  series.data.forEach((bar, i) => (bar.id = i));
+}
+
+// moved completes the part of options that follows a slider.
+export function moved(options) {
+  options.series.forEach(identified);
+  return labelled(options);
+}
+
 // labelled makes functions of the axes' labels, which Go writes by value.
-export function labelled(options) {
+function labelled(options) {
   for (const { axisLabel } of options.xAxis ?? []) {
     const texts = /^__f__(\{.*\})__f__$/.exec(axisLabel?.formatter ?? "");
     if (!texts) continue;

@@ -50,13 +50,12 @@ type Document interface {
 }
 
 // How long the reader must pause before the costly answers follow, and before
-// the address does; how often go-app compares the islands while they move: all
-// that is seen of a move is written by Document.Show before the next frame, and
-// go-app brings the rest, such as texts for assistive technology.
+// the address does. All that is seen and heard of a move is written by
+// Document.Show before the next frame; go-app compares the islands, for the
+// rest, once the reader pauses.
 const (
 	settleAfter  = 150 * time.Millisecond
 	addressAfter = 400 * time.Millisecond
-	renderEvery  = 100 * time.Millisecond
 	saidFor      = 4 * time.Second
 )
 
@@ -81,10 +80,10 @@ type Page struct {
 	saidID int
 
 	framed  bool // a frame is asked for
-	due     bool // a rendering is
 	edits   int  // counts edits of the workshop's layers
-	moved   int  // counts changes, to tell whether the reader has paused since
 	written bool // the address holds a state
+	// What is done once the reader pauses.
+	settling, addressing stillness
 }
 
 // NewPage prepares the islands of a document of a name, with the state of its
@@ -221,7 +220,6 @@ func (p *Page) say(key string) {
 // refresh asks for one recompute before the next frame, however many changes
 // come before it.
 func (p *Page) refresh() {
-	p.moved++
 	if p.framed {
 		return
 	}
@@ -245,24 +243,34 @@ func (p *Page) follow() {
 		p.scene = scene
 		p.document.Show(p.Figures(), true)
 	}
-	if !p.due {
-		p.due = true
-		p.document.After(renderEvery, func() {
-			p.due = false
-			p.Guard(func() { p.renderOf(light) })
-		})
+	p.settling.wait(p, settleAfter, p.settle)
+	p.addressing.wait(p, addressAfter, p.writeAddress)
+}
+
+// stillness waits for the reader to keep still. One timer runs at a time, however
+// many moves there are.
+type stillness struct {
+	moved   time.Time
+	waiting bool
+}
+
+// wait calls f when a time has gone by without another call.
+func (w *stillness) wait(p *Page, after time.Duration, f func()) {
+	w.moved = time.Now()
+	if w.waiting {
+		return
 	}
-	moved := p.moved
-	p.document.After(settleAfter, func() {
-		if moved == p.moved {
-			p.Guard(p.settle)
+	w.waiting = true
+	var look func()
+	look = func() {
+		if rest := after - time.Since(w.moved); rest > 0 {
+			p.document.After(rest, look)
+			return
 		}
-	})
-	p.document.After(addressAfter, func() {
-		if moved == p.moved {
-			p.Guard(p.writeAddress)
-		}
-	})
+		w.waiting = false
+		p.Guard(f)
+	}
+	p.document.After(after, look)
 }
 
 // settle adds what costs more than a move allows.
@@ -291,21 +299,12 @@ func (p *Page) settle() {
 
 // render lets go-app compare every island with what it shows.
 func (p *Page) render() {
-	p.renderOf(func(string) bool { return true })
-	p.syncFields()
-}
-
-// light says which islands follow while a slider moves; the others wait for the pause.
-func light(name string) bool {
-	return name != island.OOM && name != island.MyCard && name != island.Remedies && name != island.Model && name != island.Training
-}
-
-func (p *Page) renderOf(chosen func(name string) bool) {
 	for _, c := range p.islands {
-		if c.mounted && chosen(c.name) {
+		if c.mounted {
 			c.ctx.Update()
 		}
 	}
+	p.syncFields()
 }
 
 // writeAddress keeps the address of an untouched page as it came.

@@ -14,13 +14,13 @@ func Compute(s State) (Scene, error) {
 // Follow computes the scene of a state that the reader is still moving. The
 // largest batch costs many walks: it stays known where it cannot have changed,
 // and is left out until Compute otherwise, as the allocator's map is.
-func (scene Scene) Follow(s State) (Scene, error) {
-	next, err := compute(s, calc.WantLayers, calc.WantTimeline)
+func (s Scene) Follow(to State) (Scene, error) {
+	next, err := compute(to, calc.WantLayers, calc.WantTimeline)
 	if err != nil {
 		return Scene{}, err
 	}
-	if s.Side == scene.State.Side && s.Optimizer == scene.State.Optimizer && s.Device == scene.State.Device && s.Setup == scene.State.Setup {
-		next.Now.MaxBatch = scene.Now.MaxBatch
+	if to.Side == s.State.Side && to.Optimizer == s.State.Optimizer && to.Device == s.State.Device && to.Setup == s.State.Setup {
+		next.Now.MaxBatch = s.Now.MaxBatch
 	}
 	return next, nil
 }
@@ -32,23 +32,11 @@ func compute(s State, want ...string) (Scene, error) {
 		return Scene{}, err
 	}
 	now.Want = want
-	if s.Setup.Model != "" { // the workshop compares nothing
-		scene.Now, err = calc.Estimate(now)
-		return scene, err
+	if scene.Now, err = calc.Estimate(now); err != nil {
+		return Scene{}, err
 	}
-	times8 := s.Request(content.French)
-	times8.Batch *= BatchFactor
-	infer := s.Request(content.French)
-	infer.Mode, infer.Want = "infer", []string{calc.WantTimeline}
-	for _, ask := range []struct {
-		request calc.Request
-		answer  *calc.Result
-	}{{now, &scene.Now}, {times8, &scene.Times8}, {infer, &scene.Infer}} {
-		result, err := calc.Estimate(ask.request)
-		if err != nil {
-			return Scene{}, err
-		}
-		*ask.answer = result
+	if s.Setup.Model == "" {
+		scene.compare()
 	}
 	return scene, nil
 }

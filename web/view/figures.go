@@ -55,15 +55,15 @@ func KindOf(part string) string {
 // format is exact (to the byte), binary (powers of two) or card (gigabytes);
 // without one a size is rounded in powers of ten.
 type Figures struct {
-	scene Scene
+	scene *Scene
 	lang  content.Lang
 }
 
 // NewFigures reads a scene in a language.
-func NewFigures(scene Scene, lang content.Lang) Figures { return Figures{scene, lang} }
+func NewFigures(scene Scene, lang content.Lang) Figures { return Figures{&scene, lang} }
 
 // Scene is the scene read.
-func (f Figures) Scene() Scene { return f.scene }
+func (f Figures) Scene() Scene { return *f.scene }
 
 // Lang is the language read.
 func (f Figures) Lang() content.Lang { return f.lang }
@@ -155,11 +155,11 @@ func (f Figures) Share(ref string) (float64, bool) {
 
 func (f Figures) figure(name string) (figure, bool) {
 	s := f.scene.State
-	result, batch := f.scene.Now, s.Batch
+	result, batch := &f.scene.Now, s.Batch
 	if rest, ok := strings.CutPrefix(name, "x8."); ok {
-		name, result, batch = rest, f.scene.Times8, s.Batch*BatchFactor
+		name, result, batch = rest, f.scene.Times8(), s.Batch*BatchFactor
 	} else if rest, ok := strings.CutPrefix(name, "infer."); ok {
-		name, result = rest, f.scene.Infer
+		name, result = rest, f.scene.Infer()
 	}
 	head, rest, _ := strings.Cut(name, ".")
 	switch head {
@@ -262,7 +262,7 @@ func (f Figures) slot(name string) (figure, bool) {
 }
 
 // rule: the lesson's calculation by hand.
-func rule(name string, s State, r calc.Result, batch int64) (figure, bool) {
+func rule(name string, s State, r *calc.Result, batch int64) (figure, bool) {
 	hand := r.RuleOfThumb
 	if hand == nil {
 		return figure{}, false
@@ -308,7 +308,7 @@ func rule(name string, s State, r calc.Result, batch int64) (figure, bool) {
 }
 
 // saved: what autograd keeps for backward.
-func saved(name string, r calc.Result, batch int64) (figure, bool) {
+func saved(name string, r *calc.Result, batch int64) (figure, bool) {
 	size := func(n int64) (figure, bool) { return figure{KindActivations, bytes, n, ""}, true }
 	switch name {
 	case "":
@@ -330,7 +330,7 @@ func saved(name string, r calc.Result, batch int64) (figure, bool) {
 	return figure{}, false
 }
 
-func savedBy(r calc.Result, types ...string) int64 {
+func savedBy(r *calc.Result, types ...string) int64 {
 	var sum int64
 	for _, row := range r.Layers {
 		if slices.Contains(types, row.Type) {
@@ -341,7 +341,7 @@ func savedBy(r calc.Result, types ...string) int64 {
 }
 
 // peak: the highest point of a step, as three tools would print it.
-func (f Figures) peak(name string, r calc.Result) (figure, bool) {
+func (f Figures) peak(name string, r *calc.Result) (figure, bool) {
 	switch name {
 	case "live":
 		return figure{"", bytes, r.Peak.Live, ""}, true
@@ -360,7 +360,7 @@ func (f Figures) peak(name string, r calc.Result) (figure, bool) {
 }
 
 // place names the layer of the peak in words.
-func (f Figures) place(r calc.Result) string {
+func (f Figures) place(r *calc.Result) string {
 	for _, row := range f.scene.Now.Layers {
 		if row.Path == r.Peak.At {
 			return Text(f.lang, "place.layer", Args{"type": row.Type, "path": row.Path})
@@ -388,7 +388,7 @@ func phases(name string, p calc.Phases) (figure, bool) {
 }
 
 // part: one part of the result; zero parts are absent there and 0 here.
-func part(name string, r calc.Result) (figure, bool) {
+func part(name string, r *calc.Result) (figure, bool) {
 	for _, p := range r.Parts {
 		if p.Kind == name {
 			return figure{KindOf(name), bytes, p.Bytes, ""}, true
@@ -398,7 +398,7 @@ func part(name string, r calc.Result) (figure, bool) {
 }
 
 // formula: how a part is counted, with the reader's values.
-func (f Figures) formula(name string, r calc.Result) (figure, bool) {
+func (f Figures) formula(name string, r *calc.Result) (figure, bool) {
 	for _, p := range r.Parts {
 		if p.Kind == name {
 			args := Args{}
@@ -412,7 +412,7 @@ func (f Figures) formula(name string, r calc.Result) (figure, bool) {
 }
 
 // source: where a part's formula comes from.
-func (f Figures) source(name string, r calc.Result) (figure, bool) {
+func (f Figures) source(name string, r *calc.Result) (figure, bool) {
 	for _, p := range r.Parts {
 		if p.Kind == name {
 			return figure{"", words, 0, Text(f.lang, "source."+p.Source, nil)}, true
@@ -422,7 +422,7 @@ func (f Figures) source(name string, r calc.Result) (figure, bool) {
 }
 
 // budget: a line of what the card offers ("box"), or where it comes from ("box.source").
-func (f Figures) budget(name string, r calc.Result) (figure, bool) {
+func (f Figures) budget(name string, r *calc.Result) (figure, bool) {
 	id, field, _ := strings.Cut(name, ".")
 	if r.Budget == nil || field != "" && field != "source" {
 		return figure{}, false
@@ -440,7 +440,7 @@ func (f Figures) budget(name string, r calc.Result) (figure, bool) {
 }
 
 // assumption: a constant that the estimate rests on ("cuda-context"), or where it comes from.
-func (f Figures) assumption(name string, r calc.Result) (figure, bool) {
+func (f Figures) assumption(name string, r *calc.Result) (figure, bool) {
 	id, field, _ := strings.Cut(name, ".")
 	if field != "" && field != "source" {
 		return figure{}, false
@@ -467,7 +467,7 @@ func (f Figures) absent(known bool) (figure, bool) {
 // BudgetLines are the ids of the lines between the figure on a card's box and what tensors can use.
 var BudgetLines = []string{gpu.LineBox, gpu.LineGiven, gpu.LineECC, gpu.LineDriver, gpu.LineSystem, gpu.LineContext, gpu.LineDesktop, gpu.LineFragmentation}
 
-func kindBytes(r calc.Result, kind string) int64 {
+func kindBytes(r *calc.Result, kind string) int64 {
 	var sum int64
 	for _, p := range r.Parts {
 		if KindOf(p.Kind) == kind {
@@ -478,7 +478,7 @@ func kindBytes(r calc.Result, kind string) int64 {
 }
 
 // layer: "3.values", the output of a layer for one image.
-func layer(name string, r calc.Result, batch int64) (figure, bool) {
+func layer(name string, r *calc.Result, batch int64) (figure, bool) {
 	path, field, _ := strings.Cut(name, ".")
 	for _, row := range r.Layers {
 		if row.Path != path || len(row.Output) == 0 {
@@ -505,7 +505,7 @@ func layer(name string, r calc.Result, batch int64) (figure, bool) {
 }
 
 // card: the chosen card, and what the step needs of it.
-func (f Figures) card(name string, r calc.Result) (figure, bool) {
+func (f Figures) card(name string, r *calc.Result) (figure, bool) {
 	if name == "name" {
 		return figure{"", words, 0, f.scene.State.Device.Name(f.lang)}, true
 	}
@@ -529,22 +529,21 @@ func (f Figures) card(name string, r calc.Result) (figure, bool) {
 
 // tank: the figures of the vessel.
 func (f Figures) tank(name string) (figure, bool) {
-	t := f.Tank()
 	switch name {
 	case "total":
 		return figure{"", bytes, f.scene.Now.Peak.Device, ""}, true
 	case "scale":
-		return figure{"", bytes, t.Scale, ""}, true
+		return figure{"", bytes, f.tankScale(), ""}, true
 	case "of":
-		return figure{"", words, 0, t.Of}, true
+		return figure{"", words, 0, f.tankOf()}, true
 	}
 	return figure{}, false
 }
 
 // train: training against inference.
 func (f Figures) train(name string) (figure, bool) {
-	if name != "ratio" || f.scene.Infer.Peak.Live <= 0 {
+	if name != "ratio" || f.scene.Infer().Peak.Live <= 0 {
 		return figure{}, false
 	}
-	return figure{"", times, mulDivRound(f.scene.Now.Peak.Live, 10, f.scene.Infer.Peak.Live), ""}, true
+	return figure{"", times, mulDivRound(f.scene.Now.Peak.Live, 10, f.scene.Infer().Peak.Live), ""}, true
 }

@@ -280,7 +280,7 @@ func TestFollow(t *testing.T) {
 	if followed.Now.MaxBatch == nil || *followed.Now.MaxBatch != *full.Now.MaxBatch {
 		t.Errorf("the largest batch does not depend on the batch: %v, want %d", followed.Now.MaxBatch, *full.Now.MaxBatch)
 	}
-	if followed.Now.Peak != full.Now.Peak || followed.Times8.Peak != full.Times8.Peak || followed.Infer.Peak != full.Infer.Peak {
+	if followed.Now.Peak != full.Now.Peak || followed.Times8().Peak != full.Times8().Peak || followed.Infer().Peak != full.Infer().Peak {
 		t.Errorf("followed %+v, full %+v", followed.Now.Peak, full.Now.Peak)
 	}
 	resized, err := base.Follow(Default().With(ScrubSide, 256))
@@ -302,7 +302,7 @@ func TestComputeNeverFails(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%+v: %v", corner, err)
 				}
-				if followed.Now.Budget == nil || followed.Now.Fits == nil || followed.Now.RuleOfThumb == nil {
+				if followed.Times8().Budget == nil || followed.Infer().Budget == nil || followed.Now.Budget == nil || followed.Now.Fits == nil || followed.Now.RuleOfThumb == nil {
 					t.Errorf("%+v: incomplete answer", corner)
 				}
 			}

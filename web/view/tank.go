@@ -45,12 +45,10 @@ type Segment struct {
 
 // Tank reads the scene's peak as a vessel.
 func (f Figures) Tank() Tank {
-	r := f.scene.Now
-	t := Tank{Total: Bytes(f.lang, r.Peak.Device), Scale: r.Peak.Device}
+	r := &f.scene.Now
+	t := Tank{Total: Bytes(f.lang, r.Peak.Device), Of: f.tankOf(), Scale: f.tankScale()}
 	if r.Budget != nil {
-		t.Scale = max(r.Budget.Total, r.Peak.Device)
 		t.Limit = float64(r.Budget.Total) / float64(t.Scale)
-		t.Of = Text(f.lang, "tank.of", Args{"card": r.Budget.Total})
 	}
 	for _, kind := range Kinds {
 		n := kindBytes(r, kind)
@@ -66,9 +64,30 @@ func (f Figures) Tank() Tank {
 	return t
 }
 
+func (f Figures) tankOf() string {
+	if f.scene.Now.Budget == nil {
+		return ""
+	}
+	return Text(f.lang, "tank.of", Args{"card": f.scene.Now.Budget.Total})
+}
+
+func (f Figures) tankScale() int64 {
+	scale := f.scene.Now.Peak.Device
+	if b := f.scene.Now.Budget; b != nil {
+		scale = max(scale, b.Total)
+	}
+	return scale
+}
+
+// Tone is how the verdict is coloured.
+func (f Figures) Tone() Tone {
+	_, _, tone := f.verdict()
+	return tone
+}
+
 // verdict says in words whether the step fits. One byte too many changes the words.
 func (f Figures) verdict() (long, short string, tone Tone) {
-	r := f.scene.Now
+	r := &f.scene.Now
 	if r.Fits == nil {
 		return Text(f.lang, "verdict.unknown", nil), Text(f.lang, "verdict.unknown.short", nil), ToneUnknown
 	}
@@ -103,7 +122,7 @@ type WhereRow struct {
 
 // Where compares, kind by kind, from the bottom of the bar to its top.
 func (f Figures) Where() []WhereRow {
-	r := f.scene.Now
+	r := &f.scene.Now
 	var rows []WhereRow
 	for _, kind := range Kinds {
 		row := WhereRow{Kind: kind, Label: Text(f.lang, "kind."+kind, nil), Rule: f.ruleBytes(kind), Simulated: kindBytes(r, kind)}
@@ -128,7 +147,7 @@ func (f Figures) where(name string) (figure, bool) {
 		case "rule":
 			n += f.ruleBytes(k)
 		case "simulated":
-			n += kindBytes(f.scene.Now, k)
+			n += kindBytes(&f.scene.Now, k)
 		default:
 			return figure{}, false
 		}

@@ -117,7 +117,7 @@ func tank(f view.Figures) markup.Node {
 		figure(f, "b", "", "tank.total"),
 		figure(f, "small", "", "tank.of"),
 		markup.Elem("div", markup.A("class", "vessel", "aria-hidden", "true"), levels...),
-		markup.Elem("p", markup.A("class", "verdict", "role", "status", "aria-live", "polite", "data-tone", string(f.Tank().Tone)),
+		markup.Elem("p", markup.A("class", "verdict", "role", "status", "aria-live", "polite", "data-tone", string(f.Tone())),
 			figure(f, "span", "", "verdict")),
 	)
 }

@@ -76,16 +76,29 @@ func (n Node) HTML() string {
 	return b.String()
 }
 
+// HTML writes nodes one after the other.
+func HTML(nodes []Node) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		n.write(&b)
+	}
+	return b.String()
+}
+
 func (n Node) write(b *strings.Builder) {
 	if n.Tag == "" {
 		b.WriteString(escapeText.Replace(n.Text))
 		return
 	}
-	b.WriteString("<" + n.Tag)
+	b.WriteByte('<')
+	b.WriteString(n.Tag)
 	for _, a := range n.Attrs {
-		b.WriteString(" " + a.Name)
+		b.WriteByte(' ')
+		b.WriteString(a.Name)
 		if !boolean[a.Name] {
-			b.WriteString(`="` + escapeAttr.Replace(a.Value) + `"`)
+			b.WriteString(`="`)
+			b.WriteString(escapeAttr.Replace(a.Value))
+			b.WriteByte('"')
 		}
 	}
 	b.WriteString(">")
@@ -96,5 +109,7 @@ func (n Node) write(b *strings.Builder) {
 	for _, kid := range n.Kids {
 		kid.write(b)
 	}
-	b.WriteString("</" + n.Tag + ">")
+	b.WriteString("</")
+	b.WriteString(n.Tag)
+	b.WriteByte('>')
 }
