@@ -296,3 +296,34 @@ func TestOOMWakesUnchanged(t *testing.T) {
 		}
 	}
 }
+
+// The workshop's network comes along: its remedies, and its settings no more.
+func TestOOMOfAnotherNetwork(t *testing.T) {
+	tab := open(t, serve(t, "")+oomPage+"#v=1&batch=64&gpu=tesla-t4&m=resnet50&prec=bf16", view{})
+	for _, want := range []string{"resnet50, choisi dans l’atelier", "25\u202f557\u202f032"} {
+		tab.until(`document.querySelector("#advice").textContent.includes("` + want + `")`)
+	}
+	for selector, want := range map[string]bool{"input[type=range][data-control=batch]": true, "input[type=range][data-control=side]": false} {
+		if got := shown(tab, selector); got != want {
+			t.Errorf("%s shown: %v", selector, got)
+		}
+	}
+	tab.until(`document.querySelector(".advice tbody").querySelectorAll("tr").length > 3`)
+	// A failed request is one of its tensors, in its precision: 64 x 256 x 56 x 56 x 2 bytes.
+	tab.put(".oom textarea", "CUDA out of memory. Tried to allocate 98.00 MiB. GPU 0 has a total capacity of 14.75 GiB of which 50.12 MiB is free.")
+	tab.until(`document.querySelector(".oom .candidates") !== null && document.querySelector(".oom .candidates").textContent.includes("64 × 256 × 56 × 56")`)
+	// Back in the workshop it is still there; the lesson knows no other network than its own.
+	tab.follow(`nav a[href*="atelier"]`)
+	if got := eval[string](tab, `document.querySelector("#setup-model").value`); got != "resnet50" {
+		t.Errorf("the workshop has %q", got)
+	}
+	tab.follow(`nav a[data-state-link]`)
+	lesson, err := figures.Compute(figures.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	params, _ := figures.NewFigures(lesson, content.French).Text("params")
+	if got := tab.text(`[data-v="params"]`); got != params {
+		t.Errorf("the lesson's network has %s parameters, not %s", got, params)
+	}
+}

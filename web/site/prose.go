@@ -6,6 +6,7 @@ import (
 	"html"
 	"html/template"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,7 @@ import (
 
 // prose renders the lesson's text with the figures of one page.
 type prose struct {
+	page    page
 	figures view.Figures
 	// fixed gives the figures of one of the text's own cases; false: there is none of that name.
 	fixed    func(name string) (view.Figures, bool, error)
@@ -30,8 +32,8 @@ type prose struct {
 	err error
 }
 
-func newProse(figures view.Figures, fixed func(string) (view.Figures, bool, error)) *prose {
-	p := &prose{figures: figures, fixed: fixed}
+func newProse(of page, figures view.Figures, fixed func(string) (view.Figures, bool, error)) *prose {
+	p := &prose{page: of, figures: figures, fixed: fixed}
 	p.markdown = goldmark.New(
 		goldmark.WithParserOptions(parser.WithInlineParsers(util.Prioritized(directiveParser{}, 50))),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(directiveRenderer{p}, 50))),
@@ -153,7 +155,7 @@ func (p *prose) answers(source string) ([]template.HTML, error) {
 	return list, nil
 }
 
-// A directive of the text: {ref}, {32:ref}, {case:ref}, {=2*3}, {~scrub}, {kind|words}.
+// A directive of the text: {ref}, {32:ref}, {case:ref}, {=2*3}, {~scrub}, {kind|words}, {page:name|words}.
 type directive struct {
 	ast.BaseInline
 	ref, words string
@@ -214,6 +216,9 @@ func product(factors string) (int64, error) {
 
 // directive writes one directive of the text.
 func (p *prose) directive(ref, words string) (template.HTML, error) {
+	if name, ok := strings.CutPrefix(ref, "page:"); ok {
+		return p.link(name, words)
+	}
 	if words != "" {
 		switch ref {
 		case "dotted":
@@ -274,6 +279,15 @@ func ink(kind string) string {
 		return ""
 	}
 	return kind[:1]
+}
+
+// link leads to another page of the language, with the reader's state.
+func (p *prose) link(name, words string) (template.HTML, error) {
+	at := slices.IndexFunc(p.page.Nav, func(l navLink) bool { return l.Name == name })
+	if at < 0 || words == "" {
+		return "", fmt.Errorf("no page for {page:%s|%s}", name, words)
+	}
+	return template.HTML(`<a href="` + html.EscapeString(p.page.Nav[at].Href) + `" data-state-link>` + html.EscapeString(words) + `</a>`), nil
 }
 
 func element(tag, class, attributes, content string) template.HTML {

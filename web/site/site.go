@@ -308,7 +308,7 @@ func (b *builder) render(p page) ([]byte, error) {
 		return nil, err
 	}
 	figures := view.NewFigures(b.start[p.Name].scene, p.Lang)
-	text := newProse(figures, func(name string) (view.Figures, bool, error) {
+	text := newProse(p, figures, func(name string) (view.Figures, bool, error) {
 		scene, ok, err := b.ownCase(name)
 		return view.NewFigures(scene, p.Lang), ok, err
 	})

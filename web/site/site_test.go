@@ -364,14 +364,14 @@ func TestDirectives(t *testing.T) {
 		{"{peak.phase}", `<span class="word" data-v="peak.phase">the backward pass</span>`},
 		{"`{params}` and {}", `<code>{params}</code> and {}`},
 	} {
-		p := newProse(view.NewFigures(scene, content.English), fixed)
+		p := newProse(page{Nav: []navLink{{Name: "oom", Href: "oom/index.html"}}}, view.NewFigures(scene, content.English), fixed)
 		got, err := p.line(c.source)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v; want %s", c.source, got, err, c.want)
 		}
 	}
 	for _, bad := range []string{"{nothing}", "{~nothing}", "{32:nothing}", "{99999999999999999999:params}", "{=2*x}", "{nobody:params}"} {
-		p := newProse(view.NewFigures(scene, content.English), fixed)
+		p := newProse(page{Nav: []navLink{{Name: "oom", Href: "oom/index.html"}}}, view.NewFigures(scene, content.English), fixed)
 		if got, err := p.line(bad); err == nil {
 			t.Errorf("%s is accepted: %s", bad, got)
 		}
@@ -383,7 +383,7 @@ func TestTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newProse(view.NewFigures(scene, content.English), nil)
+	p := newProse(page{Nav: []navLink{{Name: "oom", Href: "oom/index.html"}}}, view.NewFigures(scene, content.English), nil)
 	table, rest, err := p.table("| | a |\n|---|---|\n| {weights|x} | 1 |\n| Total | 2 |\n\nAfter.")
 	if err != nil || rest != "After." || len(table.Rows) != 2 || table.Last() != 1 || table.Head[0] != "" || table.Rows[1].Cells[0] != "2" {
 		t.Errorf("%+v, %q, %v", table, rest, err)

@@ -12,21 +12,32 @@ import (
 	"vrametre/content"
 )
 
+func product(sides []int64) int64 {
+	n := int64(1)
+	for _, side := range sides {
+		n *= side
+	}
+	return n
+}
+
 // Hints are what a scene's network and batch tell about a failed request.
 func Hints(r calc.Result, batch int64) oom.Hints {
 	h := oom.Hints{Batch: batch}
 	for _, row := range r.Layers {
-		if len(row.Output) < 2 {
+		if len(row.Output) < 2 || product(row.Output) == 0 {
 			continue
 		}
-		n := int64(valueBytes)
-		for _, side := range row.Output[1:] {
-			n *= side
+		known := oom.Known{Name: row.Path, Shape: row.Output[1:], DType: "float32", Bytes: valueBytes}
+		if kept := slices.IndexFunc(r.Saved, func(s calc.Saved) bool {
+			return slices.Equal(s.Shape, row.Output) && strings.Contains(s.DType, "float")
+		}); kept >= 0 { // in the precision of the training
+			known.DType, known.Bytes = r.Saved[kept].DType, r.Saved[kept].Bytes/product(row.Output)
 		}
-		if slices.ContainsFunc(h.Tensors, func(k oom.Known) bool { return slices.Equal(k.Shape, row.Output[1:]) }) {
+		known.Bytes *= product(known.Shape)
+		if slices.ContainsFunc(h.Tensors, func(k oom.Known) bool { return slices.Equal(k.Shape, known.Shape) }) {
 			continue // a ReLU after its convolution: the first of a size stands for all
 		}
-		h.Tensors = append(h.Tensors, oom.Known{Name: row.Path, Shape: row.Output[1:], DType: "float32", Bytes: n})
+		h.Tensors = append(h.Tensors, known)
 	}
 	return h
 }

@@ -215,10 +215,23 @@ func (f Figures) figure(name string) (figure, bool) {
 		long, short, tone := f.verdict()
 		written, ok := map[string]string{"": long, "short": short, "tone": string(tone)}[rest]
 		return figure{"", words, 0, written}, ok
+	case "network":
+		return figure{KindWeights, words, 0, network(s, f.lang)}, rest == ""
 	case "optimizer":
 		return figure{KindOptimizer, words, 0, Text(f.lang, "optimizer."+s.Optimizer, nil)}, rest == ""
 	}
 	return figure{}, false
+}
+
+// network names what the state trains.
+func network(s State, lang content.Lang) string {
+	switch s.Setup.Model {
+	case "":
+		return Text(lang, "network.lesson", Args{"n": s.Side})
+	case ModelRows:
+		return Text(lang, "network.layers", nil)
+	}
+	return Text(lang, "network.preset", Args{"name": s.Setup.Model})
 }
 
 // valueBytes is the size of a float32, the only precision of the lesson.

@@ -109,12 +109,16 @@ func Start(page string) State {
 }
 
 // On is the state as a page takes it over from another one: the workshop opens
-// with the lesson's network, and the other pages know no other.
+// with the lesson's network, the message's page keeps the workshop's, and the
+// other pages know no other than the lesson's.
 func (s State) On(page string) State {
-	if page != PageWorkshop {
+	switch {
+	case page == PageWorkshop:
+		if s.Setup.Model == "" {
+			s.Setup.Model = lessonModel
+		}
+	case page != PageOOM, s.Setup == Setup{Model: lessonModel}:
 		s.Setup = Setup{}
-	} else if s.Setup.Model == "" {
-		s.Setup.Model = lessonModel
 	}
 	return s
 }

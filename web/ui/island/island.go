@@ -157,6 +157,7 @@ const (
 
 func settings(f view.Figures) markup.Node {
 	state := f.Scene().State
+	lessons := state.Setup.Model == "" // the workshop's network has its settings there
 	var optimizers, cards []choice
 	for _, o := range view.Optimizers {
 		optimizers = append(optimizers, choice{o.ID, text(f, "optimizer."+o.ID)})
@@ -171,10 +172,10 @@ func settings(f view.Figures) markup.Node {
 	cards = append(cards, own)
 	return markup.Elem("div", markup.A("class", "settings", "role", "group", "aria-label", text(f, "settings.title")),
 		slider(f, view.ScrubBatch),
-		slider(f, view.ScrubSide),
-		chooser(f, ControlOptimizer, optimizers, state.Optimizer),
-		slider(f, view.ScrubValues),
-		slider(f, view.ScrubBuffers),
+		when(lessons, slider(f, view.ScrubSide)),
+		when(lessons, chooser(f, ControlOptimizer, optimizers, state.Optimizer)),
+		when(lessons, slider(f, view.ScrubValues)),
+		when(lessons, slider(f, view.ScrubBuffers)),
 		chooser(f, ControlGPU, cards, state.Device.Choice()),
 	)
 }
