@@ -98,16 +98,17 @@ func serve(args []string, _ io.Reader, stdout io.Writer) error {
 	if len(args) > 1 {
 		return errUsage
 	}
+	listener, err := listen(args) // an address that is taken is known before the build
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
 	dir, err := os.MkdirTemp("", "vrametre-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := site.Build(dir, site.Options{}); err != nil {
-		return err
-	}
-	listener, err := listen(args)
-	if err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "http://%s/\n", listener.Addr())

@@ -115,6 +115,9 @@ type Options = build.Options
 // Build writes the whole site into a folder, which it makes where it is
 // missing. What the folder already holds becomes part of the site.
 func Build(dir string, options Options) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	assets, err := build.Assets(dir, options)
 	if err != nil {
 		return err
