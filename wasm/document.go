@@ -81,6 +81,7 @@ func (d *document) listen(page *ui.Page) {
 		}
 	}
 	d.switches = d.all("[data-lang-switch], [data-state-link]")
+	d.carry(page.Address())
 	d.figures = newFigures(d, page)
 	d.explain = func() { bindNumbers(d, page) }
 	d.untouched = page.Untouched
@@ -326,11 +327,16 @@ func (d *document) observer(places map[int]*place) (observe func(js.Value)) {
 	return func(element js.Value) { observer.Call("observe", element) }
 }
 
-// Fragment writes the address.
-func (d *document) Fragment(state string) {
+// carry has the links to other pages take a state along.
+func (d *document) carry(state string) {
 	for _, link := range d.switches {
 		link.Set("hash", state)
 	}
+}
+
+// Fragment writes the address.
+func (d *document) Fragment(state string) {
+	d.carry(state)
 	location := d.window.Get("location")
 	address := location.Get("pathname").String() + location.Get("search").String()
 	if state != "" {

@@ -318,11 +318,15 @@ func (p *Page) writeAddress() {
 		return
 	}
 	p.written = state != p.initial
-	if p.written {
-		p.document.Fragment(state.Fragment())
-	} else {
-		p.document.Fragment("")
+	p.document.Fragment(p.Address())
+}
+
+// Address is the fragment that stands for the page, "" for the page as it comes.
+func (p *Page) Address() string {
+	if !p.written {
+		return ""
 	}
+	return p.session.State().Fragment()
 }
 
 // mounted takes an island into the document, the last one wakes the page.
