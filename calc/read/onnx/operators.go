@@ -32,6 +32,7 @@ func activation(class string) operator {
 }
 
 func elementwise(u torch.Unary) operator {
+	u.Integers = true
 	return on(func(r *run, x torch.Tensor) torch.Tensor { return r.g.Unary(&u, x, false) })
 }
 
@@ -79,11 +80,12 @@ func common(a, b []int64) ([]int64, bool) {
 }
 
 func init() {
+	extreme := pairwise((*torch.Graph).Clamp, (*torch.Graph).Clamp, (*torch.Graph).Mul)
 	operators = map[string]operator{
-		"Conv": conv, "ConvTranspose": convTranspose, "Gemm": gemm, "MatMul": matmul, "Linear": linear,
+		"Conv": conv, "ConvTranspose": conv, "Gemm": gemm, "MatMul": matmul, "Linear": linear,
 		"BatchNormalization": batchNorm, "InstanceNormalization": instanceNorm, "LayerNormalization": layerNorm, "GroupNormalization": groupNorm, "RMSNormalization": rmsNorm,
 		"LRN":     on(func(r *run, x torch.Tensor) torch.Tensor { return r.g.LocalResponseNorm(x, r.s.int("size", 1)) }),
-		"MaxPool": pool, "AveragePool": pool, "GlobalAveragePool": globalAverage, "GlobalMaxPool": globalMax,
+		"MaxPool": pool, "AveragePool": pool, "GlobalAveragePool": global, "GlobalMaxPool": global,
 		"Relu": activation("ReLU"), "LeakyRelu": activation("LeakyReLU"), "Elu": activation("ELU"), "Selu": activation("SELU"), "Celu": activation("CELU"),
 		"Sigmoid": activation("Sigmoid"), "HardSigmoid": activation("Hardsigmoid"), "HardSwish": activation("Hardswish"), "Tanh": activation("Tanh"),
 		"Softplus": activation("Softplus"), "Gelu": activation("GELU"), "Mish": activation("Mish"), "SiLU": activation("SiLU"), "ThresholdedRelu": activation("Threshold"),
@@ -97,7 +99,10 @@ func init() {
 		"Reciprocal": elementwise(torch.Unary{Name: "reciprocal", SavesOutput: true, Temps: 2}),
 		"Neg":        on(func(r *run, x torch.Tensor) torch.Tensor { return r.g.Scale(x) }),
 		"Floor":      elementwise(torch.Unary{Name: "floor"}), "Ceil": elementwise(torch.Unary{Name: "ceil"}), "Round": elementwise(torch.Unary{Name: "round"}),
-		"Add": add, "Sub": add, "Mul": mul, "Div": div, "Pow": pow, "Sum": sum, "Mean": meanOf, "Max": extreme, "Min": extreme, "Mod": mask(torch.Int64), "Where": where,
+		"Add": pairwise((*torch.Graph).AddScalar, (*torch.Graph).AddScalar, (*torch.Graph).Add), "Sub": pairwise((*torch.Graph).AddScalar, (*torch.Graph).AddScalar, (*torch.Graph).Sub),
+		"Mul": pairwise((*torch.Graph).Scale, (*torch.Graph).Scale, (*torch.Graph).Mul), "Div": pairwise((*torch.Graph).Scale, dividing, (*torch.Graph).Div),
+		// maximum and minimum keep both operands; with a number they are a clamp
+		"Max": extreme, "Min": extreme, "Pow": pow, "Sum": sum, "Mean": meanOf, "Mod": mask(torch.Int64), "Where": where,
 		"Equal": mask(torch.Bool), "Greater": mask(torch.Bool), "GreaterOrEqual": mask(torch.Bool), "Less": mask(torch.Bool), "LessOrEqual": mask(torch.Bool),
 		"And": mask(torch.Bool), "Or": mask(torch.Bool), "Xor": mask(torch.Bool), "Not": mask(torch.Bool), "IsNaN": mask(torch.Bool), "IsInf": mask(torch.Bool),
 		"Cast": cast, "CastLike": cast, "Identity": func(_ *run, in []value, _ []*constant) ([]value, bool) { return in[:min(len(in), 1)], len(in) > 0 },
@@ -208,6 +213,7 @@ func (r *run) even(x torch.Tensor, w *window) torch.Tensor {
 	return r.g.Resize("pad", x, r.shape(sh), false)
 }
 
+// conv is Conv or ConvTranspose.
 func conv(r *run, in []value, _ []*constant) ([]value, bool) {
 	if len(in) < 2 {
 		return nil, false
@@ -222,35 +228,21 @@ func conv(r *run, in []value, _ []*constant) ([]value, bool) {
 		r.g.Fail("onnx-attribute", "attribute", "group", "value", g)
 	}
 	k := r.window(x, r.g.Shape(w)[2:])
-	x = r.even(x, &k)
-	return one(r.g.Conv(x, w, r.weight(in, 2), torch.ConvArgs{Stride: k.stride, Padding: k.before, Dilation: k.dilation, Groups: g}))
-}
-
-func convTranspose(r *run, in []value, _ []*constant) ([]value, bool) {
-	if len(in) < 2 {
-		return nil, false
-	}
-	w := r.weight(in, 1)
-	if w == torch.None || len(r.g.Shape(w)) < 3 {
-		return nil, false
-	}
-	x := r.tensor(in[0])
-	g := r.s.int("group", 1)
-	if g < 1 || g > 1<<30 {
-		r.g.Fail("onnx-attribute", "attribute", "group", "value", g)
-	}
-	k := r.window(x, r.g.Shape(w)[2:])
-	extra := make([]int64, len(k.kernel))
-	copy(extra, r.s.attrOf("output_padding").ints)
-	for i := range extra {
-		if !slices.Equal(k.before, k.after) { // the kernel takes one padding: the other end is cut
-			extra[i] += k.before[i] - k.after[i]
+	a := torch.ConvArgs{Stride: k.stride, Dilation: k.dilation, Groups: g, Transposed: r.s.op == "ConvTranspose"}
+	if a.Transposed { // the kernel takes one padding: the other end is cut
+		a.OutputPadding = make([]int64, len(k.kernel))
+		copy(a.OutputPadding, r.s.attrOf("output_padding").ints)
+		for i := range a.OutputPadding {
+			a.OutputPadding[i] += k.before[i] - k.after[i]
+			if v := a.OutputPadding[i]; v > 1<<30 || v < -1<<30 {
+				r.g.Fail("onnx-attribute", "attribute", "output_padding", "value", v)
+			}
 		}
-		if extra[i] > 1<<30 || extra[i] < -1<<30 {
-			r.g.Fail("onnx-attribute", "attribute", "output_padding", "value", extra[i])
-		}
+	} else {
+		x = r.even(x, &k)
 	}
-	return one(r.g.Conv(x, w, r.weight(in, 2), torch.ConvArgs{Stride: k.stride, Padding: k.before, Dilation: k.dilation, OutputPadding: extra, Groups: g, Transposed: true}))
+	a.Padding = k.before
+	return one(r.g.Conv(x, w, r.weight(in, 2), a))
 }
 
 func gemm(r *run, in []value, _ []*constant) ([]value, bool) {
@@ -368,33 +360,22 @@ func pool(r *run, in []value, _ []*constant) ([]value, bool) {
 	return one(r.g.Pool("avg_pool", x, r.shape(sh), true, false))
 }
 
-func spatialDims(n int) []int {
-	var d []int
-	for i := 2; i < n; i++ {
-		d = append(d, i-n)
-	}
-	slices.Reverse(d)
-	return d
-}
-
-func globalAverage(r *run, in []value, _ []*constant) ([]value, bool) {
+// global pools a map to one value.
+func global(r *run, in []value, _ []*constant) ([]value, bool) {
 	x := r.tensor(in[0])
-	if len(r.g.Shape(x)) < 3 {
+	n := len(r.g.Shape(x)) - 2
+	if n < 1 {
 		return nil, false
 	}
-	return one(r.g.Mean(x, true, spatialDims(len(r.g.Shape(x)))...))
-}
-
-func globalMax(r *run, in []value, _ []*constant) ([]value, bool) {
-	x := r.tensor(in[0])
-	sh := slices.Clone(r.g.Shape(x))
-	if len(sh) < 3 {
-		return nil, false
+	if r.s.op == "GlobalMaxPool" {
+		sh := slices.Concat(r.g.Shape(x)[:2], slices.Repeat([]int64{1}, n))
+		return one(r.g.Pool("adaptive_pool", x, sh, true, true))
 	}
-	for i := 2; i < len(sh); i++ {
-		sh[i] = 1
+	dims := make([]int, n)
+	for i := range dims {
+		dims[i] = -1 - i
 	}
-	return one(r.g.Pool("adaptive_pool", x, sh, true, true))
+	return one(r.g.Mean(x, true, dims...))
 }
 
 func prelu(r *run, in []value, _ []*constant) ([]value, bool) {
@@ -446,49 +427,26 @@ func (r *run) integral(in []value) bool {
 	return true
 }
 
-func add(r *run, in []value, cs []*constant) ([]value, bool) {
-	switch {
-	case len(in) != 2:
-		return nil, false
-	case r.integral(in):
-		return mask(torch.Int64)(r, in, cs)
-	case r.scalarLike(in[1]):
-		return one(r.g.AddScalar(r.tensor(in[0])))
-	case r.scalarLike(in[0]):
-		return one(r.g.AddScalar(r.tensor(in[1])))
-	case r.s.op == "Sub":
-		return one(r.g.Sub(r.tensor(in[0]), r.tensor(in[1])))
+// pairwise is an operation of two operands: integers take no gradient; scalar is its form where the second is a number, swapped
+// where the first is.
+func pairwise(scalar, swapped func(g *torch.Graph, x torch.Tensor) torch.Tensor, both func(g *torch.Graph, a, b torch.Tensor) torch.Tensor) operator {
+	return func(r *run, in []value, cs []*constant) ([]value, bool) {
+		switch {
+		case len(in) != 2:
+			return nil, false
+		case r.integral(in):
+			return mask(torch.Int64)(r, in, cs)
+		case r.scalarLike(in[1]):
+			return one(scalar(r.g, r.tensor(in[0])))
+		case r.scalarLike(in[0]):
+			return one(swapped(r.g, r.tensor(in[1])))
+		}
+		return one(both(r.g, r.tensor(in[0]), r.tensor(in[1])))
 	}
-	return one(r.g.Add(r.tensor(in[0]), r.tensor(in[1])))
 }
 
-func mul(r *run, in []value, cs []*constant) ([]value, bool) {
-	switch {
-	case len(in) != 2:
-		return nil, false
-	case r.integral(in):
-		return mask(torch.Int64)(r, in, cs)
-	case r.scalarLike(in[1]):
-		return one(r.g.Scale(r.tensor(in[0])))
-	case r.scalarLike(in[0]):
-		return one(r.g.Scale(r.tensor(in[1])))
-	}
-	return one(r.g.Mul(r.tensor(in[0]), r.tensor(in[1])))
-}
-
-func div(r *run, in []value, cs []*constant) ([]value, bool) {
-	switch {
-	case len(in) != 2:
-		return nil, false
-	case r.integral(in):
-		return mask(torch.Int64)(r, in, cs)
-	case r.scalarLike(in[1]):
-		return one(r.g.Scale(r.tensor(in[0])))
-	case r.scalarLike(in[0]):
-		u := torch.Unary{Name: "reciprocal", SavesOutput: true, Temps: 2}
-		return one(r.g.Scale(r.g.Unary(&u, r.tensor(in[1]), false)))
-	}
-	return one(r.g.Div(r.tensor(in[0]), r.tensor(in[1])))
+func dividing(g *torch.Graph, x torch.Tensor) torch.Tensor {
+	return g.Scale(g.Unary(&torch.Unary{Name: "reciprocal", SavesOutput: true, Temps: 2, Integers: true}, x, false))
 }
 
 func pow(r *run, in []value, _ []*constant) ([]value, bool) {
@@ -518,21 +476,6 @@ func meanOf(r *run, in []value, cs []*constant) ([]value, bool) {
 		return nil, false
 	}
 	return one(r.g.Scale(out[0].t))
-}
-
-// extreme is torch.maximum or minimum, which keeps both operands; with a number it is a clamp.
-func extreme(r *run, in []value, cs []*constant) ([]value, bool) {
-	switch {
-	case len(in) != 2:
-		return nil, false
-	case r.integral(in):
-		return mask(torch.Int64)(r, in, cs)
-	case r.scalarLike(in[1]):
-		return one(r.g.Clamp(r.tensor(in[0])))
-	case r.scalarLike(in[0]):
-		return one(r.g.Clamp(r.tensor(in[1])))
-	}
-	return one(r.g.Mul(r.tensor(in[0]), r.tensor(in[1])))
 }
 
 func where(r *run, in []value, cs []*constant) ([]value, bool) {
