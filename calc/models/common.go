@@ -9,14 +9,6 @@ import (
 	"vrametre/calc/torch"
 )
 
-// through calls layers one after the other.
-func through(y torch.Tensor, layers ...*nn.Layer) torch.Tensor {
-	for _, l := range layers {
-		y = l.Call(y)
-	}
-	return y
-}
-
 // blocksOf names the children of stages as what checkpointing every block recomputes.
 func blocksOf(n *Net, stages ...*nn.Layer) *Net {
 	for _, s := range stages {

@@ -30,9 +30,7 @@ func cnBlock(c int64, p float64) nn.Spec {
 			nn.Conv{Dim: 2, In: c, Out: c, Kernel: nn.N(7), Padding: nn.N(3), Groups: c}, nn.Permute{0, 2, 3, 1}, nn.LayerNorm{Shape: []int64{c}},
 			nn.Linear{In: c, Out: 4 * c}, nn.Activation{Type: "GELU"}, nn.Linear{In: 4 * c, Out: c}, nn.Permute{0, 3, 1, 2}})
 		depth := b.Add(l, "stochastic_depth", nn.StochasticDepth{P: p})
-		l.Forward(func(x ...torch.Tensor) torch.Tensor {
-			return b.G.AddInPlace(depth.Call(b.G.Mul(scale, block.Call(x[0]))), x[0])
-		})
+		l.Forward(nn.CNBlock(b.G, scale, block, depth))
 	}}
 }
 
@@ -61,7 +59,7 @@ func (v convnext) build(b *nn.Builder, a *nn.Args) *Net {
 	root := b.Root("ConvNeXt")
 	layers := []*nn.Layer{b.Add(root, "features", features), b.Add(root, "avgpool", nn.AdaptivePool{Dim: 2, Out: nn.N(1)}),
 		b.Add(root, "classifier", nn.Seq{norm(c), nn.Flatten{Start: 1, End: -1}, nn.Linear{In: c, Out: classes}})}
-	root.Forward(func(x ...torch.Tensor) torch.Tensor { return through(x[0], layers...) })
+	root.Forward(func(x ...torch.Tensor) torch.Tensor { return nn.Through(x[0], layers...) })
 	f := layers[0].Kids
 	return blocksOf(chain(root), f[1], f[3], f[5], f[7])
 }

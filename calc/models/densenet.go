@@ -33,7 +33,7 @@ func denseLayer(in, growth, bottleneck int64, p float64, efficient bool) nn.Spec
 			bn := func() torch.Tensor {
 				all := b.G.Cat(1, x...)
 				b.G.Keep(all)
-				return through(all, first...)
+				return nn.Through(all, first...)
 			}
 			var y torch.Tensor
 			if efficient {
@@ -42,7 +42,7 @@ func denseLayer(in, growth, bottleneck int64, p float64, efficient bool) nn.Spec
 				y = b.G.Local(bn)
 			}
 			b.G.Keep(y)
-			y = through(y, second...)
+			y = nn.Through(y, second...)
 			if b.Training {
 				y = b.G.Dropout(y, p, false)
 			}
@@ -54,10 +54,6 @@ func denseLayer(in, growth, bottleneck int64, p float64, efficient bool) nn.Spec
 func (d densenet) build(b *nn.Builder, a *nn.Args) *Net {
 	classes, p, bottleneck := a.Positive("num_classes", 1000), a.Probability("drop_rate", 0), a.Positive("bn_size", 4)*d.growth
 	efficient := a.Bool("memory_efficient", false)
-	if bottleneck < 1 {
-		a.Fail("argument-positive", "bn_size", bottleneck)
-		bottleneck = 4 * d.growth
-	}
 	root := b.Root("DenseNet")
 	f := b.Container(root, "features", "Sequential")
 	b.Add(f, "conv0", conv2d(3, d.init, 7, 2, 1, 1))
@@ -72,13 +68,7 @@ func (d densenet) build(b *nn.Builder, a *nn.Args) *Net {
 			b.Add(block, "denselayer"+strconv.Itoa(j+1), denseLayer(c, d.growth, bottleneck, p, efficient))
 			c += d.growth
 		}
-		block.Forward(func(x ...torch.Tensor) torch.Tensor {
-			features := append(make([]torch.Tensor, 0, n+1), x[0])
-			for _, k := range block.Kids {
-				features = append(features, k.Call(features...))
-			}
-			return b.G.Cat(1, features...)
-		})
+		block.Forward(block.DenseBlock())
 		blocks = append(blocks, block)
 		if i < 3 {
 			b.Add(f, "transition"+strconv.Itoa(i+1), nn.Ordered{Class: "_Transition", Children: []nn.Child{{Name: "norm", Spec: nn.BatchNorm2d(c)},
@@ -90,11 +80,7 @@ func (d densenet) build(b *nn.Builder, a *nn.Args) *Net {
 	b.Add(f, "norm5", nn.BatchNorm2d(c))
 	f.Chain()
 	head := b.Add(root, "classifier", nn.Linear{In: c, Out: classes})
-	root.Forward(func(x ...torch.Tensor) torch.Tensor {
-		y := nn.ReLU(true).Apply(b.G, f.Call(x[0]))
-		b.G.Keep(y)
-		return head.Call(b.G.Flatten(nn.AdaptivePool{Dim: 2, Out: nn.N(1)}.Apply(b.G, y), 1, -1))
-	})
+	root.Forward(nn.DenseNet(b.G, f, head))
 	return blocksOf(chain(root), blocks...)
 }
 

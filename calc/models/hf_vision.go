@@ -72,7 +72,7 @@ func (v *ViT) Build(b *nn.Builder) *Net {
 			return g.Add(drop(down.Call(f(g, up.Call(n2.Call(y))))), y)
 		})
 	}
-	enc.Forward(func(x ...torch.Tensor) torch.Tensor { return through(x[0], list.Kids...) })
+	enc.Forward(func(x ...torch.Tensor) torch.Tensor { return nn.Through(x[0], list.Kids...) })
 	norm := h.norm(model, "layernorm", v.Hidden, false)
 	var pool *nn.Layer
 	if v.Pooler {

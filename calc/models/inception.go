@@ -197,12 +197,12 @@ func inceptionV3(b *nn.Builder, a *nn.Args) *Net {
 			y = transformInput(g, y)
 			g.Keep(y)
 		}
-		y = through(y, layers[:before]...)
+		y = nn.Through(y, layers[:before]...)
 		if head != nil && b.Training {
 			aux = append(aux, head.Call(y))
 			g.Keep(aux...)
 		}
-		return fc.Call(g.Flatten(through(y, layers[before:]...), 1, -1))
+		return fc.Call(g.Flatten(nn.Through(y, layers[before:]...), 1, -1))
 	})
 	n := withAux(root, &aux)
 	for _, l := range layers[7:last] {

@@ -124,7 +124,7 @@ func mmResNet(r resnet, deepStem, psp bool) func(*nn.Builder, *nn.Args) *Net {
 		var outs []torch.Tensor
 		back.Forward(func(x ...torch.Tensor) torch.Tensor {
 			outs = outs[:0]
-			y := through(x[0], stages[:first]...)
+			y := nn.Through(x[0], stages[:first]...)
 			for _, s := range stages[first:] {
 				y = s.Call(y)
 				outs = append(outs, y)

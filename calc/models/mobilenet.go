@@ -8,7 +8,7 @@ import (
 )
 
 // invertedResidual wraps path under the given name, adding the input to its result where add is not nil.
-func invertedResidual(class, name string, path nn.Spec, add func(g *torch.Graph, x, y torch.Tensor) torch.Tensor) nn.Spec {
+func invertedResidual(class, name string, path nn.Spec, add nn.Sum) nn.Spec {
 	return nn.Block{Class: class, Build: func(b *nn.Builder, l *nn.Layer) {
 		p := b.Add(l, name, path)
 		l.Forward(func(x ...torch.Tensor) torch.Tensor {
@@ -21,18 +21,9 @@ func invertedResidual(class, name string, path nn.Spec, add func(g *torch.Graph,
 	}}
 }
 
-// The sums of the three MobileNet families: x + conv(x), layers(x) + x, result += x.
-func sumXY(g *torch.Graph, x, y torch.Tensor) torch.Tensor      { return g.Add(x, y) }
-func sumYX(g *torch.Graph, x, y torch.Tensor) torch.Tensor      { return g.Add(y, x) }
-func sumInPlace(g *torch.Graph, x, y torch.Tensor) torch.Tensor { return g.AddInPlace(y, x) }
-
 func mobilenetV2(b *nn.Builder, a *nn.Args) *Net {
 	width, nearest := a.PositiveFloat("width_mult", 1), a.Positive("round_nearest", 8)
 	p, classes, norm := a.Probability("dropout", 0.2), a.Positive("num_classes", 1000), normLayer(a)
-	if nearest < 1 || !(width > 0 && width <= 64) {
-		a.Fail("argument-positive", "width_mult", width)
-		width, nearest = 1, 8
-	}
 	cna := func(in, out, kernel, stride, groups int64) nn.Spec {
 		return nn.ConvNormActivation{In: in, Out: out, Kernel: nn.N(kernel), Stride: nn.N(stride), Groups: groups, Norm: norm, Activation: "ReLU6"}
 	}
@@ -56,7 +47,7 @@ func mobilenetV2(b *nn.Builder, a *nn.Args) *Net {
 				conv = append(conv, cna(in, hidden, 1, 1, 1))
 			}
 			conv = append(conv, cna(hidden, hidden, 3, stride, hidden), conv2d(hidden, out, 1, 1, 1, 1), norm(out))
-			sum := sumXY
+			sum := nn.SumXY
 			if stride != 1 || in != out {
 				sum = nil
 			}
@@ -156,7 +147,7 @@ func (m mobilenetV3) features(v mobilenetArgs) (features nn.Seq, channels []int6
 			path = append(path, nn.SqueezeExcitation{C: hidden, Squeeze: divisible(float64(hidden/4), 8), Scale: "Hardsigmoid"})
 		}
 		path = append(path, nn.ConvNormActivation{In: hidden, Out: out, Kernel: nn.N(1), Norm: v.norm})
-		sum := sumInPlace
+		sum := nn.SumInPlace
 		if r.stride != 1 || in != out {
 			sum = nil
 		}
@@ -220,7 +211,7 @@ func mnasnet(alpha float64) func(*nn.Builder, *nn.Args) *Net {
 			in, out, stride := depth[i+1], depth[i+2], s.stride
 			for range s.n {
 				mid := in * s.expand
-				sum := sumYX
+				sum := nn.SumYX
 				if in != out || stride != 1 {
 					sum = nil
 				}

@@ -65,10 +65,6 @@ func (r regnet) stages() []stage {
 
 func (r regnet) build(b *nn.Builder, a *nn.Args) *Net {
 	classes, norm, in := a.Positive("num_classes", 1000), normLayer(a), a.Positive("stem_width", 32)
-	if in < 1 {
-		a.Fail("argument-positive", "stem_width", in)
-		in = 32
-	}
 	cna := func(in, out, kernel, stride, groups int64, act string) nn.ConvNormActivation {
 		return nn.ConvNormActivation{In: in, Out: out, Kernel: nn.N(kernel), Stride: nn.N(stride), Groups: groups, Norm: norm, Activation: act}
 	}
@@ -104,7 +100,7 @@ func (r regnet) build(b *nn.Builder, a *nn.Args) *Net {
 	layers = append(layers, b.Add(root, "trunk_output", trunk), b.Add(root, "avgpool", nn.AdaptivePool{Dim: 2, Out: nn.N(1)}))
 	fc := b.Add(root, "fc", nn.Linear{In: in, Out: classes})
 	root.Forward(func(x ...torch.Tensor) torch.Tensor {
-		return fc.Call(b.G.Flatten(through(x[0], layers...), 1, -1))
+		return fc.Call(b.G.Flatten(nn.Through(x[0], layers...), 1, -1))
 	})
 	return blocksOf(chain(root), slices.Clone(layers[1].Kids)...)
 }
@@ -118,13 +114,7 @@ func resBottleneck(proj, f nn.Spec) nn.Spec {
 		}
 		t := b.Add(l, "f", f)
 		relu := b.Add(l, "activation", nn.ReLU(true))
-		l.Forward(func(x ...torch.Tensor) torch.Tensor {
-			y := x[0]
-			if p != nil {
-				y = p.Call(y)
-			}
-			return relu.Call(b.G.Add(y, t.Call(x[0])))
-		})
+		l.Forward(nn.ResBottleneck(b.G, p, t, relu))
 	}}
 }
 

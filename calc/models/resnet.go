@@ -55,12 +55,7 @@ func residual(class string, convs []nn.Conv, norm nn.Norm, downsample nn.Spec) n
 				}
 				y = path[i+1].Call(path[i].Call(y))
 			}
-			identity := x[0]
-			if down != nil {
-				identity = down.Call(identity)
-			}
-			b.G.Keep(identity)
-			return relu.Call(b.G.AddInPlace(y, identity))
+			return relu.Call(nn.Shortcut(b.G, x[0], y, down))
 		})
 	}}
 }
@@ -135,7 +130,7 @@ func (r resnet) build(b *nn.Builder, a *nn.Args) *Net {
 	pool := b.Add(root, "avgpool", nn.AdaptivePool{Dim: 2, Out: nn.N(1)})
 	fc := b.Add(root, "fc", nn.Linear{In: 512 * r.expansion(), Out: classes})
 	root.Forward(func(x ...torch.Tensor) torch.Tensor {
-		return fc.Call(b.G.Flatten(pool.Call(through(x[0], stages...)), 1, -1))
+		return fc.Call(b.G.Flatten(pool.Call(nn.Through(x[0], stages...)), 1, -1))
 	})
 	return blocksOf(chain(root), stages[4:]...)
 }

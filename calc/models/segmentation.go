@@ -65,7 +65,7 @@ func deepLabHead(in, classes int64) nn.Spec {
 		for _, k := range indexed(append([]nn.Spec{nn.AdaptivePool{Dim: 2, Out: nn.N(1)}}, cbr(in, 1, 1)...)...) {
 			b.Add(pool, k.Name, k.Spec)
 		}
-		pool.Forward(func(x ...torch.Tensor) torch.Tensor { return Resize(b.G, through(x[0], pool.Kids...), x[0]) })
+		pool.Forward(func(x ...torch.Tensor) torch.Tensor { return Resize(b.G, nn.Through(x[0], pool.Kids...), x[0]) })
 		project := b.Add(l, "project", append(nn.Seq(cbr(5*c, 1, 1)), nn.Dropout{P: 0.5}))
 		l.Forward(func(x ...torch.Tensor) torch.Tensor {
 			out := make([]torch.Tensor, len(convs.Kids))

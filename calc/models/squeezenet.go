@@ -17,11 +17,7 @@ func fire(in, s, e int64) nn.Spec {
 				b.Add(l, name+"_activation", nn.ReLU(true))}
 		}
 		squeeze, one, three := conv("squeeze", in, s, 1), conv("expand1x1", s, e, 1), conv("expand3x3", s, e, 3)
-		l.Forward(func(x ...torch.Tensor) torch.Tensor {
-			y := through(x[0], squeeze[:]...)
-			b.G.Keep(y)
-			return b.G.Cat(1, through(y, one[:]...), through(y, three[:]...))
-		})
+		l.Forward(nn.Fire(b.G, squeeze[:], one[:], three[:]))
 	}}
 }
 
@@ -48,7 +44,6 @@ var shufflenets = map[string][4]int64{
 // concatenated and shuffled in two groups.
 func shuffleUnit(in, out, stride int64) nn.Spec {
 	return nn.Block{Class: "InvertedResidual", Build: func(b *nn.Builder, l *nn.Layer) {
-		g := b.G
 		half := out / 2
 		var one nn.Seq
 		from := half
@@ -59,22 +54,10 @@ func shuffleUnit(in, out, stride int64) nn.Spec {
 		left := b.Add(l, "branch1", one)
 		right := b.Add(l, "branch2", nn.Seq{conv2d(from, half, 1, 1, 1, 1), nn.BatchNorm2d(half), nn.ReLU(true),
 			conv2d(half, half, 3, stride, half, 1), nn.BatchNorm2d(half), conv2d(half, half, 1, 1, 1, 1), nn.BatchNorm2d(half), nn.ReLU(true)})
-		l.Forward(func(x ...torch.Tensor) torch.Tensor {
-			var y torch.Tensor
-			if stride > 1 {
-				y = g.Cat(1, left.Call(x[0]), right.Call(x[0]))
-			} else {
-				parts := g.Chunk(x[0], 2, 1)
-				g.Keep(parts...)
-				y = g.Cat(1, parts[0], right.Call(parts[1]))
-			}
-			s := g.Shape(y)
-			n, h, w := s[0], s[2], s[3]
-			z := g.Contiguous(g.Transpose(g.View(y, n, 2, half, h, w), 1, 2))
-			z = g.View(z, n, -1, h, w)
-			g.Alive(y) // channel_shuffle's argument
-			return z
-		})
+		if stride == 1 {
+			left = nil
+		}
+		l.Forward(nn.ShuffleUnit(b.G, left, right))
 	}}
 }
 
@@ -95,7 +78,7 @@ func init() {
 			root := b.Root("SqueezeNet")
 			layers := []*nn.Layer{b.Add(root, "features", features), b.Add(root, "classifier", nn.Seq{nn.Dropout{P: p},
 				nn.Conv{Dim: 2, In: 512, Out: classes, Kernel: nn.N(1)}, nn.ReLU(true), nn.AdaptivePool{Dim: 2, Out: nn.N(1)}})}
-			root.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Flatten(through(x[0], layers...), 1, -1) })
+			root.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Flatten(nn.Through(x[0], layers...), 1, -1) })
 			return blocksOf(chain(root), layers[0])
 		}})
 	}
@@ -122,7 +105,9 @@ func init() {
 			}
 			layers = append(layers, b.Add(root, "conv5", cbr(in, channels[3], 1, 1)))
 			fc := b.Add(root, "fc", nn.Linear{In: channels[3], Out: classes})
-			root.Forward(func(x ...torch.Tensor) torch.Tensor { return fc.Call(b.G.Mean(through(x[0], layers...), false, 2, 3)) })
+			root.Forward(func(x ...torch.Tensor) torch.Tensor {
+				return fc.Call(b.G.Mean(nn.Through(x[0], layers...), false, 2, 3))
+			})
 			return blocksOf(chain(root), layers[2:5]...)
 		}})
 	}

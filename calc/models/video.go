@@ -89,7 +89,7 @@ func videoResnet(stem string, makers [4]convMaker) func(*nn.Builder, *nn.Args) *
 		layers = append(layers, b.Add(root, "avgpool", nn.AdaptivePool{Dim: 3, Out: nn.N(1)}))
 		fc := b.Add(root, "fc", nn.Linear{In: 512, Out: classes})
 		root.Forward(func(x ...torch.Tensor) torch.Tensor {
-			return fc.Call(b.G.Flatten(through(x[0], layers...), 1, -1))
+			return fc.Call(b.G.Flatten(nn.Through(x[0], layers...), 1, -1))
 		})
 		return blocksOf(chain(root), layers[1:5]...)
 	}
@@ -124,7 +124,7 @@ func s3d(b *nn.Builder, a *nn.Args) *Net {
 		mixed(256, 160, 320, 32, 128, 128), pool(nn.N(2), nn.N(2), nn.N(0)), mixed(256, 160, 320, 32, 128, 128), mixed(384, 192, 384, 48, 128, 128)}),
 		b.Add(root, "avgpool", nn.Pool{Dim: 3, Avg: true, Kernel: nn.Ints{2, 7, 7}, Stride: nn.N(1)}),
 		b.Add(root, "classifier", nn.Seq{nn.Dropout{P: p}, nn.Conv{Dim: 3, In: 1024, Out: classes, Kernel: nn.N(1)}})}
-	root.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Mean(through(x[0], layers...), false, 2, 3, 4) })
+	root.Forward(func(x ...torch.Tensor) torch.Tensor { return b.G.Mean(nn.Through(x[0], layers...), false, 2, 3, 4) })
 	return blocksOf(chain(root), layers[0])
 }
 

@@ -5,7 +5,7 @@ import (
 	"vrametre/calc/torch"
 )
 
-type forward = func(x ...torch.Tensor) torch.Tensor
+type forward = nn.Forward
 
 // variant is one known class: the children its forward calls and the forward, which also adds parameters that are not printed.
 type variant struct {
@@ -72,6 +72,9 @@ func residual(c *call) forward {
 	n := "123456"
 	act := c.first("relu", "act", "act1", "activation")
 	down := c.first("downsample", "shortcut", "identity_downsample", "skip", "proj")
+	if down != nil && len(down.Kids) == 0 && down.Type == "Sequential" {
+		down = nil
+	}
 	last := c.first("act3", "relu3", "act2", "relu2", "relu", "act", "activation")
 	if c.has("conv3") {
 		last = c.first("act3", "relu3", "relu", "act", "activation")
@@ -95,17 +98,12 @@ func residual(c *call) forward {
 			}
 		}
 		y = c.run(y, "se", "drop_path")
-		identity := x[0]
-		if down != nil && !(len(down.Kids) == 0 && down.Type == "Sequential") {
-			identity = down.Call(identity)
-		}
-		c.g.Keep(identity)
-		return c.then(last, c.g.AddInPlace(y, identity))
+		return c.then(last, nn.Shortcut(c.g, x[0], y, down))
 	}
 }
 
 // path is a block that adds its input to the result of its only path where neither size nor channels change.
-func path(name string, sum func(g *torch.Graph, x, y torch.Tensor) torch.Tensor) func(c *call) forward {
+func path(name string, sum nn.Sum) func(c *call) forward {
 	return func(c *call) forward {
 		strided := c.m.kid(name).strided()
 		return func(x ...torch.Tensor) torch.Tensor {
@@ -130,10 +128,6 @@ func same(a, b []int64) bool {
 	return true
 }
 
-func sumXY(g *torch.Graph, x, y torch.Tensor) torch.Tensor      { return g.Add(x, y) }
-func sumYX(g *torch.Graph, x, y torch.Tensor) torch.Tensor      { return g.Add(y, x) }
-func sumInPlace(g *torch.Graph, x, y torch.Tensor) torch.Tensor { return g.AddInPlace(y, x) }
-
 func mean(c *call, x torch.Tensor) torch.Tensor { return c.g.Mean(x, false, 2, 3) }
 
 // torchvision's classes (torchvision/models, version 0.14 to the newest).
@@ -149,9 +143,9 @@ func init() {
 			return c.kid("classifier").Call(c.g.Flatten(y, 1, -1))
 		}
 	}}, "MobileNetV2")
-	class(variant{need: []string{"conv"}, lacks: []string{"conv_pw", "conv_dw"}, forward: path("conv", sumXY)}, "InvertedResidual")
-	class(variant{need: []string{"block"}, forward: path("block", sumInPlace)}, "InvertedResidual", "MBConv", "FusedMBConv")
-	class(variant{need: []string{"layers"}, forward: path("layers", sumYX)}, "_InvertedResidual")
+	class(variant{need: []string{"conv"}, lacks: []string{"conv_pw", "conv_dw"}, forward: path("conv", nn.SumXY)}, "InvertedResidual")
+	class(variant{need: []string{"block"}, forward: path("block", nn.SumInPlace)}, "InvertedResidual", "MBConv", "FusedMBConv")
+	class(variant{need: []string{"layers"}, forward: path("layers", nn.SumYX)}, "_InvertedResidual")
 	class(variant{need: []string{"layers", "classifier"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor {
 			return c.kid("classifier").Call(mean(c, c.kid("layers").Call(x[0])))
@@ -178,10 +172,7 @@ func init() {
 	}}, "SqueezeExcitation", "SEModule", "SELayer", "SEBlock")
 	class(variant{need: []string{"stem", "trunk_output", "fc"}, forward: head([]string{"stem", "trunk_output", "avgpool"}, []string{"fc"})}, "RegNet")
 	class(variant{need: []string{"f", "activation"}, forward: func(c *call) forward {
-		return func(x ...torch.Tensor) torch.Tensor {
-			y := c.run(x[0], "proj")
-			return c.kid("activation").Call(c.g.Add(y, c.kid("f").Call(x[0])))
-		}
+		return nn.ResBottleneck(c.g, c.kid("proj"), c.kid("f"), c.kid("activation"))
 	}}, "ResBottleneckBlock")
 	class(variant{need: []string{"features", "avgpool", "classifier"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor { return c.run(x[0], "features", "avgpool", "classifier") }
@@ -189,16 +180,10 @@ func init() {
 	class(variant{need: []string{"block", "stochastic_depth"}, forward: func(c *call) forward {
 		width := c.m.kid("block").kid("0").size("out_channels")
 		scale := c.g.Param(c.l.Module, c.b.DType, width, 1, 1) // layer_scale
-		return func(x ...torch.Tensor) torch.Tensor {
-			return c.g.AddInPlace(c.kid("stochastic_depth").Call(c.g.Mul(scale, c.kid("block").Call(x[0]))), x[0])
-		}
+		return nn.CNBlock(c.g, scale, c.kid("block"), c.kid("stochastic_depth"))
 	}}, "CNBlock")
 	class(variant{need: []string{"features", "classifier"}, forward: func(c *call) forward {
-		return func(x ...torch.Tensor) torch.Tensor {
-			y := nn.ReLU(true).Apply(c.g, c.kid("features").Call(x[0]))
-			c.g.Keep(y)
-			return c.kid("classifier").Call(c.g.Flatten(nn.AdaptivePool{Dim: 2, Out: nn.N(1)}.Apply(c.g, y), 1, -1))
-		}
+		return nn.DenseNet(c.g, c.kid("features"), c.kid("classifier"))
 	}}, "DenseNet")
 	class(variant{need: []string{"norm1", "conv1", "norm2", "conv2"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor {
@@ -210,23 +195,13 @@ func init() {
 		}
 	}}, "_DenseLayer")
 	class(variant{need: []string{"denselayer1"}, forward: func(c *call) forward {
-		return func(x ...torch.Tensor) torch.Tensor {
-			features := append(make([]torch.Tensor, 0, len(c.list)+1), x[0])
-			for _, k := range c.list {
-				features = append(features, k.Call(features...))
-			}
-			return c.g.Cat(1, features...)
-		}
+		return c.l.DenseBlock()
 	}}, "_DenseBlock")
 	class(variant{need: []string{"features", "classifier"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor { return c.g.Flatten(c.run(x[0], "features", "classifier"), 1, -1) }
 	}}, "SqueezeNet")
 	class(variant{need: []string{"squeeze", "expand1x1", "expand3x3"}, forward: func(c *call) forward {
-		return func(x ...torch.Tensor) torch.Tensor {
-			y := c.run(x[0], "squeeze", "squeeze_activation")
-			c.g.Keep(y)
-			return c.g.Cat(1, c.run(y, "expand1x1", "expand1x1_activation"), c.run(y, "expand3x3", "expand3x3_activation"))
-		}
+		return nn.Fire(c.g, c.all("squeeze", "squeeze_activation"), c.all("expand1x1", "expand1x1_activation"), c.all("expand3x3", "expand3x3_activation"))
 	}}, "Fire")
 	class(variant{need: []string{"conv1", "stage2", "conv5", "fc"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor {
@@ -234,23 +209,11 @@ func init() {
 		}
 	}}, "ShuffleNetV2")
 	class(variant{need: []string{"branch1", "branch2"}, lacks: []string{"branch3"}, forward: func(c *call) forward {
-		two := len(c.m.kid("branch1").kids) > 0
-		return func(x ...torch.Tensor) torch.Tensor {
-			g := c.g
-			var y torch.Tensor
-			if two {
-				y = g.Cat(1, c.kid("branch1").Call(x[0]), c.kid("branch2").Call(x[0]))
-			} else {
-				parts := g.Chunk(x[0], 2, 1)
-				g.Keep(parts...)
-				y = g.Cat(1, parts[0], c.kid("branch2").Call(parts[1]))
-			}
-			n, ch, h, w := g.Dim(y, 0), g.Dim(y, 1), g.Dim(y, 2), g.Dim(y, 3)
-			z := g.Contiguous(g.Transpose(g.View(y, n, 2, ch/2, h, w), 1, 2))
-			z = g.View(z, n, -1, h, w)
-			g.Alive(y) // channel_shuffle's argument
-			return z
+		left := c.kid("branch1")
+		if len(c.m.kid("branch1").kids) == 0 {
+			left = nil
 		}
+		return nn.ShuffleUnit(c.g, left, c.kid("branch2"))
 	}}, "InvertedResidual")
 	class(variant{need: []string{"conv", "bn"}, lacks: []string{"act"}, forward: func(c *call) forward {
 		return func(x ...torch.Tensor) torch.Tensor { return nn.ReLU(true).Apply(c.g, c.run(x[0], "conv", "bn")) }

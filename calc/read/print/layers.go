@@ -47,13 +47,17 @@ func (c *call) first(names ...string) *nn.Layer {
 }
 
 // run calls the children of those names one after the other, without those that were not printed.
-func (c *call) run(y torch.Tensor, names ...string) torch.Tensor {
+func (c *call) run(y torch.Tensor, names ...string) torch.Tensor { return nn.Through(y, c.all(names...)...) }
+
+// all are the children of those names that were printed.
+func (c *call) all(names ...string) []*nn.Layer {
+	var out []*nn.Layer
 	for _, n := range names {
 		if k := c.kids[n]; k != nil {
-			y = k.Call(y)
+			out = append(out, k)
 		}
 	}
-	return y
+	return out
 }
 
 // args are the arguments of a printed layer; none of a missing one.
