@@ -9,7 +9,19 @@ import (
 	"testing"
 
 	"vrametre/calc/models"
+	"vrametre/calc/validate/exacttest"
 )
+
+// exactFile keeps this package's exact comparisons for the page of measurements.
+const exactFile = "validate/data/exact/calc.json"
+
+// hold leaves the counts alone where another folder of measurements is compared.
+func hold(t *testing.T, counts map[string]exacttest.Count) {
+	t.Helper()
+	if os.Getenv("VRAMETRE_GOLDEN") == "" {
+		exacttest.Hold(t, exactFile, counts)
+	}
+}
 
 // golden is one network measured in PyTorch 1.13 to the byte; see testdata/golden/README.md.
 type golden struct {
@@ -96,15 +108,15 @@ func (g *golden) request(batch int64) Request {
 }
 
 func TestGolden(t *testing.T) {
-	exact, near, total := 0, 0, 0
+	near := 0
+	var parameters, kept, peaks, inference exacttest.Count
 	for _, g := range goldens(t) {
 		if !slices.Contains(models.Names(), g.Name) {
 			t.Errorf("%s: no preset", g.Name)
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {
-			for _, c := range g.Cases {
-				total++
+			for i, c := range g.Cases {
 				r, err := Estimate(g.request(c.Batch))
 				if err != nil {
 					t.Fatal(err)
@@ -118,6 +130,9 @@ func TestGolden(t *testing.T) {
 				check("parameters", r.Parameters.Total, g.Params.Total)
 				check("trainable parameters", r.Parameters.Trainable, g.Params.Trainable)
 				check("buffers", r.Parameters.BuffersBytes, g.Buffers.Bytes)
+				if i == 0 {
+					parameters.Add(r.Parameters.Total == g.Params.Total && r.Parameters.Trainable == g.Params.Trainable && r.Parameters.BuffersBytes == g.Buffers.Bytes)
+				}
 				saved, fwd, bwd := c.Saved.Bytes, c.Forward.Peak, c.Backward.Peak
 				if n := c.NativeDropout; n != nil {
 					saved = n.SavedBytes
@@ -134,9 +149,8 @@ func TestGolden(t *testing.T) {
 				check("saved for backward", r.SavedForBackward, saved)
 				check("forward peak", r.First.Forward, fwd)
 				check("backward peak", r.First.Backward, bwd)
-				if r.First.Forward == fwd && r.First.Backward == bwd {
-					exact++
-				}
+				kept.Add(r.SavedForBackward == saved)
+				peaks.Add(r.First.Forward == fwd && r.First.Backward == bwd)
 				if within(r.First.Forward, fwd, 1000) && within(r.First.Backward, bwd, 1000) {
 					near++
 				}
@@ -151,10 +165,12 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				check("inference peak", r.First.Forward, inf.Peak)
+				inference.Add(r.First.Forward == inf.Peak)
 			}
 		})
 	}
-	t.Logf("both peaks exact in %d of %d cases, within 0.1 %% in %d", exact, total, near)
+	t.Logf("both peaks exact in %d of %d cases, within 0.1 %% in %d", peaks.Exact, peaks.Compared, near)
+	hold(t, map[string]exacttest.Count{"parameters": parameters, "saved": kept, "peaks": peaks, "inference": inference})
 }
 
 func within(got, want, parts int64) bool { return max(got-want, want-got)*parts <= want }
@@ -162,7 +178,7 @@ func within(got, want, parts int64) bool { return max(got-want, want-got)*parts 
 // TestGoldenOptimizers compares the step's peaks: absolute peak = live after backward + first (or state + steady later).
 // On CUDA the 4-byte step counters stay on the host, so they are taken off.
 func TestGoldenOptimizers(t *testing.T) {
-	n := 0
+	var steps exacttest.Count
 	for _, g := range goldens(t) {
 		if g.Family == "rnn" || !slices.Contains(models.Names(), g.Name) {
 			continue
@@ -189,25 +205,24 @@ func TestGoldenOptimizers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n++
 			after := c.Backward.LiveAfter
-			if got, want := r.First.Step, after+m.First-m.StepTensors; got != want {
-				t.Errorf("%s %s: first step %d, measured %d (%+d)", g.Name, name, got, want, got-want)
+			first, later := after+m.First-m.StepTensors, after+m.State+m.Steady
+			if got := r.First.Step; got != first {
+				t.Errorf("%s %s: first step %d, measured %d (%+d)", g.Name, name, got, first, got-first)
 			}
-			if got, want := r.Phases.Step, after+m.State+m.Steady; got != want {
-				t.Errorf("%s %s: later step %d, measured %d (%+d)", g.Name, name, got, want, got-want)
+			if got := r.Phases.Step; got != later {
+				t.Errorf("%s %s: later step %d, measured %d (%+d)", g.Name, name, got, later, got-later)
 			}
+			steps.Add(r.First.Step == first && r.Phases.Step == later)
 		}
 	}
-	if n == 0 {
-		t.Error("nothing compared")
-	}
-	t.Logf("%d optimizer measurements compared", n)
+	hold(t, map[string]exacttest.Count{"steps": steps})
 }
 
 // TestGoldenSecondPass compares a pass with every gradient still allocated. The measurement had dropped the
 // previous output and loss; an iteration keeps them until they are reassigned.
 func TestGoldenSecondPass(t *testing.T) {
+	var second exacttest.Count
 	for _, g := range goldens(t) {
 		c := g.Cases[0]
 		if g.Family == "rnn" || c.SecondPassGradsKept == nil || c.NativeDropout != nil || !slices.Contains(models.Names(), g.Name) {
@@ -222,9 +237,11 @@ func TestGoldenSecondPass(t *testing.T) {
 		if got, want := r.Phases.Backward, c.SecondPassGradsKept.BackwardPeak; got != want {
 			t.Errorf("%s: backward with gradients kept %d, measured %d (%+d)", g.Name, got, want, got-want)
 		}
+		second.Add(r.Phases.Backward == c.SecondPassGradsKept.BackwardPeak)
 		kept := c.OutputBytes + c.LossStorageBytes
 		if got, want := r.Phases.Forward, c.SecondPassGradsKept.ForwardPeak; got < want || got > want+kept {
 			t.Errorf("%s: forward with gradients kept %d, measured %d and at most %d more", g.Name, got, want, kept)
 		}
 	}
+	hold(t, map[string]exacttest.Count{"second-pass": second})
 }

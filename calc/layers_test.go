@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vrametre/calc/models"
+	"vrametre/calc/validate/exacttest"
 )
 
 // TestGoldenLayers compares, path by path, the bytes each module is the first to save, and their sum with the whole.
@@ -17,7 +18,7 @@ func TestGoldenLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	var modules exacttest.Count
 	for _, f := range files {
 		data, err := os.ReadFile(f)
 		if err != nil {
@@ -37,7 +38,6 @@ func TestGoldenLayers(t *testing.T) {
 			!slices.Contains(models.Names(), g.Name) {
 			continue // measurements of another kind
 		}
-		n++
 		r, err := Estimate((&golden{Name: g.Name}).request(g.Modules.Batch))
 		if err != nil {
 			t.Fatal(err)
@@ -56,12 +56,11 @@ func TestGoldenLayers(t *testing.T) {
 			measured[row[0].(string)] += int64(row[5].(float64))
 		}
 		for path, want := range measured {
+			modules.Add(ours[path] == want)
 			if ours[path] != want {
 				t.Errorf("%s %s: saves %d, measured %d", g.Name, path, ours[path], want)
 			}
 		}
 	}
-	if n == 0 {
-		t.Error("nothing compared")
-	}
+	exacttest.Hold(t, exactFile, map[string]exacttest.Count{"layers": modules})
 }

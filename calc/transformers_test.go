@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"vrametre/calc/validate/exacttest"
 )
 
 // TestTransformers compares bytes saved and both peaks, to the byte, with PyTorch itself on the CPU: with 2.6.0 attention,
@@ -27,6 +29,7 @@ func TestTransformers(t *testing.T) {
 	if err := dec.Decode(&cases); err != nil {
 		t.Fatal(err)
 	}
+	var count exacttest.Count
 	for _, c := range cases {
 		r := Request{Model: Model{Preset: c.Preset, PresetArgs: c.PresetArgs}, Batch: c.Batch, PyTorch: c.PyTorch, Attention: "math"}
 		if c.Tokens > 0 {
@@ -45,9 +48,12 @@ func TestTransformers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.SavedForBackward != c.Saved || e.First.Forward != c.Forward || e.First.Backward != c.Backward {
+		exact := e.SavedForBackward == c.Saved && e.First.Forward == c.Forward && e.First.Backward == c.Backward
+		count.Add(exact)
+		if !exact {
 			t.Errorf("%s %v batch %d: saved %d, forward %d, backward %d; PyTorch %s: %d, %d, %d", c.Preset, c.PresetArgs, c.Batch,
 				e.SavedForBackward, e.First.Forward, e.First.Backward, c.PyTorch, c.Saved, c.Forward, c.Backward)
 		}
 	}
+	exacttest.Hold(t, exactFile, map[string]exacttest.Count{"transformers": count})
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"vrametre/calc/validate/exacttest"
 )
 
 // TestSavedNewRules compares what convolutional networks keep for backward with PyTorch 2.6.0 itself (CPU, batch 2,
@@ -21,6 +23,7 @@ func TestSavedNewRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var count exacttest.Count
 	for _, r := range rows[1:] {
 		var shape []int64
 		for _, d := range strings.Split(r[1], "x") {
@@ -34,8 +37,11 @@ func TestSavedNewRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want, err := strconv.ParseInt(r[2], 10, 64); err != nil || res.SavedForBackward != want {
+		want, err := strconv.ParseInt(r[2], 10, 64)
+		count.Add(err == nil && res.SavedForBackward == want)
+		if err != nil || res.SavedForBackward != want {
 			t.Errorf("%s %s: saved %d, PyTorch 2.6 keeps %s", r[0], r[1], res.SavedForBackward, r[2])
 		}
 	}
+	exacttest.Hold(t, exactFile, map[string]exacttest.Count{"new-rules": count})
 }

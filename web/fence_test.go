@@ -81,12 +81,20 @@ var fences = []fence{
 		forbidden: []string{module + "/content/lesson", module + "/content/typography", module + "/web/site/...", module + "/web/build/...", "github.com/yuin/...", "github.com/invopop/...", "github.com/chromedp/...", "gopkg.in/..."},
 		why:       "the prose is in the pages already, and the generator's libraries stay on the builder's machine",
 	},
+	{
+		packages: "./wasm/...", environment: []string{"GOOS=js", "GOARCH=wasm"},
+		forbidden: []string{module + "/calc/validate/..."},
+		why:       "the measured cases stand in their page: no reader downloads them with the engine",
+	},
 }
+
+// testHelpers are packages of tests, which run programs, read and write files.
+var testHelpers = []string{module + "/calc/read/readtest", module + "/calc/validate/exacttest"}
 
 func TestFences(t *testing.T) {
 	for _, f := range fences {
 		for importer, imported := range imports(t, f) {
-			if importer == module+"/calc/read/readtest" { // a helper of tests, which run programs and read files
+			if slices.Contains(testHelpers, importer) {
 				continue
 			}
 			for _, path := range imported {

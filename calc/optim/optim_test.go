@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vrametre/calc/torch"
+	"vrametre/calc/validate/exacttest"
 )
 
 //go:embed testdata/steps.csv
@@ -112,7 +113,7 @@ func (m *meter) grow(bytes int64) {
 }
 
 func TestMeasuredSteps(t *testing.T) {
-	exact, total := map[bool]int{}, map[bool]int{}
+	count := map[bool]*exacttest.Count{true: {}, false: {}} // before PyTorch 2, and after
 	for _, want := range steps(t) {
 		if len(want.params) == 0 {
 			t.Fatalf("%s: no parameters", want.name)
@@ -129,18 +130,19 @@ func TestMeasuredSteps(t *testing.T) {
 		}
 		want.config.Construct(want.params, m)
 		first, steady, sixth := step(1), step(2), step(6)
-		total[want.config.Before2]++
-		if m.state == want.state && first == want.first && steady == want.steady && sixth == want.sixth {
-			exact[want.config.Before2]++
-		} else {
+		exact := m.state == want.state && first == want.first && steady == want.steady && sixth == want.sixth
+		count[want.config.Before2].Add(exact)
+		if !exact {
 			t.Errorf("%s: state %d, steps %d %d %d; measured %d, %d %d %d", want.name, m.state, first, steady, sixth, want.state, want.first, want.steady, want.sixth)
 		}
 		if got := want.config.StateBytes(want.params); got != m.state {
 			t.Errorf("%s: StateBytes %d, made %d", want.name, got, m.state)
 		}
 	}
-	t.Logf("exact: %d of %d settings in 1.13, %d of %d in 2.6", exact[true], total[true], exact[false], total[false])
-	if total[true] == 0 || total[false] == 0 {
+	before, after := *count[true], *count[false]
+	t.Logf("exact: %d of %d settings in 1.13, %d of %d in 2.6", before.Exact, before.Compared, after.Exact, after.Compared)
+	if before.Compared == 0 || after.Compared == 0 {
 		t.Error("nothing compared")
 	}
+	exacttest.Hold(t, "../validate/data/exact/optim.json", map[string]exacttest.Count{"optimizers": {Compared: before.Compared + after.Compared, Exact: before.Exact + after.Exact}})
 }

@@ -23,7 +23,11 @@ type Report struct {
 	What string `json:"what"`
 	Fits bool   `json:"fits"`
 	// Source is the public thread: a GitHub repository with the issue's number, or a page.
-	Source  string       `json:"source"`
+	Source string `json:"source"`
+	// Framework ran the case; empty: PyTorch.
+	Framework string `json:"framework"`
+	// Claim: nobody ran the case; the source says the contrary of Fits, which a count of the weights and maps settles.
+	Claim   bool         `json:"claim"`
 	Request calc.Request `json:"request"`
 }
 

@@ -36,21 +36,28 @@ type TableRow struct {
 	Table, Name string
 	Measure     Measure
 	Bytes       int64
-	Source      string
+	// GPU is the card the table names, Dataset what was trained on, where that sets the number of classes.
+	GPU, Dataset string
+	// Source is a file of a repository, URL its address at the commit it was read from.
+	Source, URL string
 	Request     calc.Request
 }
 
-// Compare gives the engine's figure and its relative error.
-func (r TableRow) Compare() (int64, float64, error) {
+// Compare gives the engine's figure, its relative error and its interval. That of allocated memory is the spread of the
+// family's measured cases, which Peak.Device's interval has too.
+func (r TableRow) Compare() (got int64, relative float64, interval [2]int64, err error) {
 	res, err := calc.Estimate(r.Request)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", r.Name, err)
+		return 0, 0, interval, fmt.Errorf("%s: %w", r.Name, err)
 	}
-	got := res.Peak.Allocated
 	if r.Measure == DeviceSMI {
-		got = res.Peak.Device
+		got, interval = res.Peak.Device, [2]int64{res.Interval.Low, res.Interval.High}
+	} else {
+		got = res.Peak.Allocated
+		s := calc.Spreads()[strings.TrimPrefix(res.Interval.Basis, "measured-")]
+		interval = [2]int64{int64(float64(got) * min(s.Low, 1)), int64(float64(got) * max(s.High, 1))}
 	}
-	return got, float64(got-r.Bytes) / float64(r.Bytes), nil
+	return got, float64(got-r.Bytes) / float64(r.Bytes), interval, nil
 }
 
 func records(text string) (map[string]int, [][]string, error) {
@@ -75,13 +82,18 @@ func Segmentation() ([]TableRow, error) {
 		return nil, err
 	}
 	known := calc.Presets()
+	seen := map[string]bool{}
 	var out []TableRow
 	for _, rec := range recs {
 		get := func(n string) string { return rec[col[n]] }
 		backbone := strings.ToLower(strings.ReplaceAll(get("backbone"), "R-", "r"))
 		method := strings.ToLower(get("method"))
 		if get("family") == "unet" && method == "" {
-			method = "fcn" // the first of the three heads printed for each data set; pspnet, deeplabv3 follow
+			// three heads are printed for each data set: FCN, then PSPNet and DeepLabV3, which no preset has
+			if seen[get("dataset")] {
+				continue
+			}
+			method, seen[get("dataset")] = "fcn", true
 		}
 		preset := method + "_" + strings.Replace(backbone, "unet-", "unet_", 1)
 		if !slices.Contains(known, preset) || get("dtype") != "fp32" || classes[get("dataset")] == 0 {
@@ -98,7 +110,8 @@ func Segmentation() ([]TableRow, error) {
 			}
 		}
 		out = append(out, TableRow{Table: "mmseg", Name: fmt.Sprintf("%s %s %s batch %d", preset, get("crop_hxw"), get("dataset"), batch), Measure: Allocated,
-			Bytes: int64(gb * (1 << 30)), Source: get("source_path"),
+			Bytes: int64(gb * (1 << 30)), GPU: "Tesla V100", Dataset: get("dataset"), Source: get("source_path"),
+			URL: "https://github.com/SwinTransformer/Swin-Transformer-Semantic-Segmentation/blob/87e6f90/" + get("source_path"),
 			Request: calc.Request{Model: calc.Model{Preset: preset}, NumClasses: classes[get("dataset")], Input: calc.Inputs{{Shape: []int64{3, height, width}}}, Batch: batch,
 				Optimizer: calc.Optimizer{Name: "sgd", Momentum: 0.9, WeightDecay: 5e-4}, PyTorch: "1.10", Parallel: calc.Parallel{Data: 4}, Device: calc.Device{GPU: "tesla-v100-16"}}})
 	}
@@ -145,7 +158,8 @@ func BertLarge() ([]TableRow, error) {
 		if get("grad_ckpt") == "yes" {
 			q.Checkpointing.EveryBlock = true
 		}
-		out = append(out, TableRow{Table: "bert-large", Name: get("step"), Measure: DeviceSMI, Bytes: mb << 20, Source: "transformers docs, perf_train_gpu_one", Request: q})
+		out = append(out, TableRow{Table: "bert-large", Name: get("step"), Measure: DeviceSMI, Bytes: mb << 20, GPU: "Tesla V100 16 GB",
+			Source: "perf_train_gpu_one.mdx", URL: "https://github.com/huggingface/transformers/tree/0016acf7", Request: q})
 	}
 	return out, nil
 }

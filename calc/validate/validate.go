@@ -39,16 +39,21 @@ type Row struct {
 	// Tools are the published tools' estimates: xmem, dnnmem, schedtune, llmem; absent where they gave none.
 	Tools   map[string]int64
 	Request calc.Request
-	// Source names the file of the experiment.
-	Source string
+	// PyTorch is the version that the experiment states; empty where it states none.
+	PyTorch string
+	// Source names the experiment, URL its file at the commit it was read from.
+	Source, URL string
 }
 
-// Family of the network: cnn or transformer.
+// Tools are the published estimators whose figures stand in the rows.
+var Tools = []string{"xmem", "dnnmem", "schedtune", "llmem"}
+
+// Family of the network: CNN or Transformer.
 func (r Row) Family() string {
 	if len(r.Request.Input) > 0 && r.Request.Input[0].Tokens > 0 {
-		return "transformer"
+		return Transformer
 	}
-	return "cnn"
+	return CNN
 }
 
 // presets of the models of the experiment.
@@ -84,7 +89,11 @@ func Rows() (rows []Row, err error) {
 		}
 		r := Row{ID: get("case_id"), Model: get("model"), Optimizer: get("optimizer"), GPU: strings.TrimPrefix(get("gpu"), "NVIDIA "), Batch: num("batch"),
 			OOM: get("oom") == "true", Total: num("gpu_total_bytes"), Ground: num("ground_bytes"), Cap: num("xmem_rerun_cap_bytes"), CapOOM: get("xmem_rerun_oom") == "true",
-			Inferred: strings.Contains(get("zero_grad_position"), "inferred"), Tools: map[string]int64{}, Source: get("source_path")}
+			Inferred: strings.Contains(get("zero_grad_position"), "inferred"), Tools: map[string]int64{}, Source: "xMem, " + get("experiment"),
+			URL: "https://github.com/Stone-ResearchLife/xMem/blob/" + get("commit") + "/" + strings.ReplaceAll(get("source_path"), " ", "%20")}
+		if v, _, _ := strings.Cut(get("torch_version"), " "); v != "unknown" {
+			r.PyTorch = v
+		}
 		switch pos, _, _ := strings.Cut(get("zero_grad_position"), " "); pos {
 		case "POS0":
 			r.ZeroGradAt = "start"
@@ -93,7 +102,7 @@ func Rows() (rows []Row, err error) {
 		default:
 			r.ZeroGradAt = "end"
 		}
-		for _, t := range []string{"xmem", "dnnmem", "schedtune", "llmem"} {
+		for _, t := range Tools {
 			if v := num(t + "_est"); v > 0 {
 				r.Tools[t] = v
 			}

@@ -171,7 +171,7 @@ func table(t *testing.T, read func() ([]TableRow, error)) {
 	}
 	var errors []float64
 	for _, r := range rows {
-		got, e, err := r.Compare()
+		got, e, _, err := r.Compare()
 		if err != nil {
 			t.Fatal(err)
 		}
