@@ -110,7 +110,7 @@ func Segmentation() ([]TableRow, error) {
 			}
 		}
 		out = append(out, TableRow{Table: "mmseg", Name: fmt.Sprintf("%s %s %s batch %d", preset, get("crop_hxw"), get("dataset"), batch), Measure: Allocated,
-			Bytes: int64(gb * (1 << 30)), GPU: "Tesla V100", Dataset: get("dataset"), Source: get("source_path"),
+			Bytes: int64(gb * (1 << 30)), GPU: "Tesla V100", Dataset: get("dataset"), Source: strings.TrimPrefix(get("source_path"), "configs/"),
 			URL: "https://github.com/SwinTransformer/Swin-Transformer-Semantic-Segmentation/blob/87e6f90/" + get("source_path"),
 			Request: calc.Request{Model: calc.Model{Preset: preset}, NumClasses: classes[get("dataset")], Input: calc.Inputs{{Shape: []int64{3, height, width}}}, Batch: batch,
 				Optimizer: calc.Optimizer{Name: "sgd", Momentum: 0.9, WeightDecay: 5e-4}, PyTorch: "1.10", Parallel: calc.Parallel{Data: 4}, Device: calc.Device{GPU: "tesla-v100-16"}}})

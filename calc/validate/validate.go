@@ -87,7 +87,7 @@ func Rows() (rows []Row, err error) {
 			}
 			return v
 		}
-		r := Row{ID: get("case_id"), Model: get("model"), Optimizer: get("optimizer"), GPU: strings.TrimPrefix(get("gpu"), "NVIDIA "), Batch: num("batch"),
+		r := Row{ID: get("case_id"), Model: get("model"), Optimizer: get("optimizer"), GPU: strings.TrimPrefix(strings.TrimPrefix(get("gpu"), "NVIDIA "), "GeForce "), Batch: num("batch"),
 			OOM: get("oom") == "true", Total: num("gpu_total_bytes"), Ground: num("ground_bytes"), Cap: num("xmem_rerun_cap_bytes"), CapOOM: get("xmem_rerun_oom") == "true",
 			Inferred: strings.Contains(get("zero_grad_position"), "inferred"), Tools: map[string]int64{}, Source: "xMem, " + get("experiment"),
 			URL: "https://github.com/Stone-ResearchLife/xMem/blob/" + get("commit") + "/" + strings.ReplaceAll(get("source_path"), " ", "%20")}

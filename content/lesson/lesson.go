@@ -27,10 +27,12 @@ const (
 	Lesson   = "lesson"
 	OOM      = "oom"
 	Workshop = "atelier"
+	// Validation compares figures with measurements; nothing on it moves.
+	Validation = "validation"
 )
 
 // Pages lists them.
-var Pages = []string{Lesson, Workshop, OOM}
+var Pages = []string{Lesson, Workshop, OOM, Validation}
 
 // Source is a page's text in a language.
 func Source(page string, lang content.Lang) string {

@@ -88,6 +88,7 @@ func TestSections(t *testing.T) {
 	for page, want := range map[string][]string{
 		Lesson: {"message", "weights", "batch", "activations", "buffers", "total", "times8", "compute", "inference", "end"},
 		OOM:    {"paste", "card", "advice", "beliefs"},
+		Validation: {"summary", "misses", "exact", "cnn", "transformers", "tables", "verdicts", "method"},
 	} {
 		var ids []string
 		for _, s := range parse(t, page, content.French).Sections {

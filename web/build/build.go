@@ -37,6 +37,8 @@ type Site struct {
 	// Early is the script that starts the engine's download, to be loaded with
 	// async; Boot starts the engine, to be loaded with defer.
 	Early, Boot string
+	// Still is the only script of a page that moves nothing, to be loaded with defer.
+	Still string
 	// Icon is a vector, TouchIcon a PNG of 180 pixels for apple-touch-icon.
 	Icon, TouchIcon string
 
@@ -164,6 +166,9 @@ func (s *Site) scripts(options Options) error {
 	}
 	// Pages of others import it by its name.
 	if err := s.write("vrametre.js", library); err != nil {
+		return err
+	}
+	if s.Still, err = s.script("still"); err != nil {
 		return err
 	}
 	s.worker, err = bundle(s.root, "worker.js", "--format=iife", define("process.env.NODE_ENV", "production"))

@@ -26,7 +26,10 @@ type prose struct {
 	page    page
 	figures view.Figures
 	// fixed gives the figures of one of the text's own cases; false: there is none of that name.
-	fixed    func(name string) (view.Figures, bool, error)
+	fixed func(name string) (view.Figures, bool, error)
+	// fact gives a figure of the page's own; nil: it has none. drawn draws a part of such a page.
+	fact     func(ref string) (string, bool)
+	drawn    func(part, text string) (template.HTML, error)
 	markdown goldmark.Markdown
 	// err is the first directive that could not be rendered.
 	err error
@@ -228,6 +231,11 @@ func (p *prose) directive(ref, words string) (template.HTML, error) {
 		}
 		return element("span", "kind "+ink(ref), `data-kind="`+html.EscapeString(ref)+`"`, words), nil
 	}
+	if p.fact != nil {
+		if text, ok := p.fact(ref); ok {
+			return element("span", "num", "", text), nil
+		}
+	}
 	if name, ok := strings.CutPrefix(ref, "~"); ok {
 		if _, known := view.ScrubNamed(name); !known {
 			return "", fmt.Errorf("unknown number {~%s}", name)
@@ -328,6 +336,12 @@ func (p *prose) blocks(list []lesson.Block) ([]Block, error) {
 			title, answer, _ := strings.Cut(b.Text, "\n\n")
 			if rendered.Title, err = p.line(title); err == nil {
 				rendered.HTML, err = p.block(answer)
+			}
+		case "measured":
+			if p.drawn == nil {
+				err = fmt.Errorf("::: measured on a page without measurements")
+			} else {
+				rendered.HTML, err = p.drawn(b.Argument, b.Text)
 			}
 		case "island", "puzzle":
 		default:

@@ -23,6 +23,7 @@ var contentTypes = map[string]string{
 	".png":         "image/png",
 	".ico":         "image/x-icon",
 	".txt":         "text/plain; charset=utf-8",
+	".csv":         "text/csv; charset=utf-8",
 	".py":          "text/x-python; charset=utf-8",
 }
 

@@ -18,15 +18,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"vrametre/calc"
 	"vrametre/calc/gpu"
+	"vrametre/calc/validate"
 	"vrametre/content"
 	"vrametre/content/lesson"
 	"vrametre/web/build"
 	"vrametre/web/chart"
 	"vrametre/web/figure"
 	"vrametre/web/ui/island"
+	"vrametre/web/validation"
 	"vrametre/web/view"
 )
 
@@ -51,6 +54,9 @@ type page struct {
 	// Nav are the pages of this language, in the order of the header.
 	Nav []navLink
 }
+
+// Still reports whether nothing on the page moves: it is read without the engine.
+func (p page) Still() bool { return p.Name == lesson.Validation }
 
 // navLink leads to a page of the same language.
 type navLink struct {
@@ -147,9 +153,14 @@ type builder struct {
 	curve *figure.Curve
 	// pictures are the charts as they stand before any script, by page and language, then by their name.
 	pictures map[pictureOf]map[string]string
+	// study is what the page of measurements shows.
+	study *validate.Study
 	// style is the name of the style sheet.
 	style string
 }
+
+// studied asks the engine for every measured case, once: the answers are the same for all sites.
+var studied = sync.OnceValues(validate.Run)
 
 func newBuilder(dir string, assets *build.Site) (*builder, error) {
 	root, err := build.Root()
@@ -157,6 +168,9 @@ func newBuilder(dir string, assets *build.Site) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{root: root, dir: dir, assets: assets, start: map[string]start{}, own: map[string]view.Scene{}}
+	if b.study, err = studied(); err != nil {
+		return nil, fmt.Errorf("the measurements: %w", err)
+	}
 	for _, name := range lesson.Pages {
 		if b.start[name], err = starting(name); err != nil {
 			return nil, fmt.Errorf("the start of the page %s: %w", name, err)
@@ -178,7 +192,7 @@ func starting(name string) (s start, err error) {
 	if s.scene, err = view.Compute(state); err != nil {
 		return s, err
 	}
-	if name != lesson.Lesson {
+	if name == lesson.OOM || name == lesson.Workshop {
 		s.advice, err = view.AllAdvice(state)
 	}
 	return s, err
@@ -224,6 +238,9 @@ func draw(starts map[string]start) (map[pictureOf]map[string]string, error) {
 // pages writes the pages, the style sheet and the schemas.
 func (b *builder) pages() error {
 	if err := b.writeSchemas(); err != nil {
+		return err
+	}
+	if err := b.writeStudy(); err != nil {
 		return err
 	}
 	// The bars of the pages are known once they are rendered; their lengths go in
@@ -282,7 +299,7 @@ func (b *builder) stylesheet(rendered [][]byte) ([]byte, error) {
 			rules[fmt.Sprintf("[data-page=%q] [data-share=%q]", p.Name, ref)] = length
 		}
 	}
-	sheet := bytes.NewBuffer(slices.Concat(style, figure.Style))
+	sheet := bytes.NewBuffer(slices.Concat(style, figure.Style, validation.Style))
 	fmt.Fprintf(sheet, ".chart,.chart svg{height:%dpx}\n", chart.WhereHeight)
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		fmt.Fprintf(sheet, "%s{--share:%.4f}\n", rule, rules[rule])
@@ -315,6 +332,9 @@ func (b *builder) render(p page) ([]byte, error) {
 		scene, ok, err := b.ownCase(name)
 		return view.NewFigures(scene, p.Lang), ok, err
 	})
+	if p.Name == lesson.Validation {
+		text.fact, text.drawn = b.measured(p)
+	}
 	data := pageData{page: p, Assets: b.assets, Style: b.style, Title: doc.Title, Description: doc.Description}
 	if data.Opening, err = text.blocks(doc.Opening); err != nil {
 		return nil, err

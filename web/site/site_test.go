@@ -32,7 +32,7 @@ import (
 func written(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	b, err := newBuilder(dir, &build.Site{Early: "early.js", Boot: "boot.js", Icon: "icon.svg", TouchIcon: "icon-180.png"})
+	b, err := newBuilder(dir, &build.Site{Early: "early.js", Boot: "boot.js", Still: "still.js", Icon: "icon.svg", TouchIcon: "icon-180.png"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPagesHoldTheLessonsFigures(t *testing.T) {
 // Addresses are relative and lead somewhere; only the sources at the end lead away.
 func TestAddresses(t *testing.T) {
 	dir := written(t)
-	for _, name := range []string{"early.js", "boot.js", "icon.svg", "icon-180.png", "manifest.webmanifest", "en/manifest.webmanifest"} {
+	for _, name := range []string{"early.js", "boot.js", "still.js", "icon.svg", "icon-180.png", "manifest.webmanifest", "en/manifest.webmanifest"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestPagesAreWellFormed(t *testing.T) {
 				t.Errorf("%s: <%s> says %q", p.Path, n.Data, n.FirstChild.Data)
 			}
 		}
-		if sections := map[string]int{lesson.Lesson: 10, lesson.OOM: 4, lesson.Workshop: 8}[p.Name]; counts["h1"] != 1 || counts["main"] != 1 || counts["h2"] != sections {
+		if sections := map[string]int{lesson.Lesson: 10, lesson.OOM: 4, lesson.Workshop: 8, lesson.Validation: 8}[p.Name]; counts["h1"] != 1 || counts["main"] != 1 || counts["h2"] != sections {
 			t.Errorf("%s: %d h1, %d main, %d h2", p.Path, counts["h1"], counts["main"], counts["h2"])
 		}
 		for _, name := range map[string][]string{lesson.Lesson: {"tank", "toolbar", "settings", "where"}, lesson.OOM: {"tank", "toolbar", "settings", "oom", "card", "advice"}, lesson.Workshop: {"tank", "toolbar", "model", "training", "card", "advice"}}[p.Name] {
