@@ -110,7 +110,7 @@ const tooWide = `(() => {
 
 func TestNoSidewaysScroll(t *testing.T) {
 	root := serve(t, "")
-	for _, path := range []string{"", "en/"} {
+	for _, path := range []string{"", "en/", measurements, "en/" + measurements} {
 		for _, width := range []int64{320, 390, 640, 768, 1024, 1440} {
 			tab := open(t, root+path, view{width: width})
 			eval[any](tab, `document.querySelectorAll("details").forEach((d) => (d.open = true))`)
@@ -205,7 +205,7 @@ func TestAccessible(t *testing.T) {
 		"dark":   {media: map[string]string{"prefers-color-scheme": "dark", "prefers-reduced-motion": "reduce"}},
 		"narrow": {width: 320, media: map[string]string{"prefers-reduced-motion": "reduce"}},
 	} {
-		for _, path := range []string{"", "en/"} {
+		for _, path := range []string{"", "en/", measurements, "en/" + measurements} {
 			tab := open(t, root+path, v)
 			eval[any](tab, `document.querySelectorAll("details").forEach((d) => (d.open = true))`)
 			for _, violation := range violations(tab) {

@@ -17,7 +17,7 @@ func at(share float64) string {
 
 func elem(tag string, pairs ...string) markup.Node { return markup.Elem(tag, markup.A(pairs...)) }
 
-func text(class, x, y, dy, anchor, s string) markup.Node {
+func label(class, x, y, dy, anchor, s string) markup.Node {
 	return markup.Elem("text", markup.A("class", class, "x", x, "y", y, "dy", dy, "text-anchor", anchor), markup.Text(s))
 }
 
@@ -100,7 +100,7 @@ func (p *Page) strips(b Block) markup.Node {
 	}
 	var axis []markup.Node
 	for _, m := range marks {
-		axis = append(axis, text("", x(m), "1em", "0", "middle", p.whole(m)))
+		axis = append(axis, label("", x(m), "1em", "0", "middle", p.whole(m)))
 	}
 	kids = append(kids, markup.Elem("div", markup.A("class", "strip axis", "aria-hidden", "true"), markup.Elem("span", nil), markup.Elem("svg", markup.A("width", "100%"), axis...)))
 	twin := b
@@ -159,7 +159,7 @@ func (p *Page) scatter(b Block) markup.Node {
 			}
 			x, y := at(share(n)), at(1-share(n))
 			behind = append(behind, elem("line", "class", "grid", "x1", x, "x2", x, "y1", "0", "y2", "100%"), elem("line", "class", "grid", "x1", "0", "x2", "100%", "y1", y, "y2", y))
-			values = append(values, text("mark", "0.4em", y, "-4", "start", p.gigabytes(n)), text("mark", x, "100%", "-6", "middle", p.gigabytes(n)))
+			values = append(values, label("mark", "0.4em", y, "-4", "start", p.gigabytes(n)), label("mark", x, "100%", "-6", "middle", p.gigabytes(n)))
 		}
 	}
 	// ours = factor × measured, from the left edge to the right one, cut at the frame by the drawing's own edge
