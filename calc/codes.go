@@ -24,7 +24,7 @@ func Formulas() []string {
 
 // Sources lists every code a Part, BudgetLine or Assumption can carry as its source.
 func Sources() []string {
-	out := slices.Concat([]string{"pytorch-allocator", "cuda-context", "not-simulated", "given"}, gpu.Sources(), cuda.Sources())
+	out := slices.Concat([]string{"pytorch-allocator", "cuda-context", "not-simulated", "given", SourceSurplus}, gpu.Sources(), cuda.Sources())
 	for _, k := range kindParts {
 		out = append(out, k.source)
 	}

@@ -165,7 +165,7 @@ func (q *query) estimate(n *network) (Result, error) {
 	res.Peak = Peak{Live: w.Peak, Allocated: a.PeakAllocated(), Reserved: a.PeakReserved(), Device: a.PeakReserved() + outside,
 		Phase: [...]string{PhaseForward, PhaseBackward, PhaseStep}[w.Phase], At: at}
 	q.interval(&res, one.g)
-	q.assumptions(&res)
+	q.assumptions(&res, one.g.Family())
 	q.parts(&res, w, one, outside)
 	q.ruleOfThumb(&res, one)
 	if slices.Contains(q.Want, WantTimeline) {

@@ -30,6 +30,12 @@ var Spreads = sync.OnceValue(func() map[string]Spread {
 	return s
 })
 
+// SourceSurplus is the source of what measured convolutional networks held beside the simulation.
+const SourceSurplus = "measured-surplus"
+
+// FamilyCNN are the networks whose convolutions cuDNN computes.
+const FamilyCNN = "cnn"
+
 // BasisRows is the basis of an estimate from a summary's rows.
 const BasisRows = "rows"
 
@@ -62,7 +68,7 @@ func (q *query) interval(res *Result, g *torch.Graph) {
 }
 
 // assumptions are the constants the estimate rests on.
-func (q *query) assumptions(res *Result) {
+func (q *query) assumptions(res *Result, family string) {
 	add := func(id string, value int64, source string) {
 		res.Assumptions = append(res.Assumptions, Assumption{ID: id, Value: &value, Source: source})
 	}
@@ -75,6 +81,11 @@ func (q *query) assumptions(res *Result) {
 		add("desktop", q.budget.Desktop, "desktop-use")
 	}
 	add("cublas-workspace", q.workspace.Bytes, q.workspace.Source)
-	// what cuDNN's algorithms take is in the interval, not in the figure
-	res.Assumptions = append(res.Assumptions, Assumption{ID: "cudnn-workspace", Source: "not-simulated"})
+	// What cuDNN's algorithms take is in the interval, not in the figure. No measured convolutional network held more
+	// beside the simulation than its family's spread says, and most held nothing.
+	cudnn := Assumption{ID: "cudnn-workspace", Source: "not-simulated"}
+	if s := Spreads()[family]; family == FamilyCNN {
+		cudnn.High, cudnn.Source = int64(float64(res.Peak.Reserved)*(max(s.High, 1)-1)), SourceSurplus
+	}
+	res.Assumptions = append(res.Assumptions, cudnn)
 }

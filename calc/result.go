@@ -212,6 +212,8 @@ type Warning struct {
 type Assumption struct {
 	ID string `json:"id"`
 	// Value in bytes; absent for what is left to the interval.
-	Value  *int64 `json:"value,omitempty"`
+	Value *int64 `json:"value,omitempty"`
+	// High is the most bytes that it can be, where a bound is known of what is left to the interval.
+	High   int64  `json:"high,omitempty"`
 	Source string `json:"source"`
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"vrametre/calc"
 )
 
 var study = sync.OnceValues(Run)
@@ -160,6 +162,41 @@ func TestUnseen(t *testing.T) {
 		if of != len(s.Of(family)) || held*10 < of*8 || held == of {
 			t.Errorf("%s: the interval holds for %d of %d unseen cases", family, held, of)
 		}
+	}
+}
+
+// The bound stated for cuDNN's workspace is what the rows give: none holds more beside the simulation, one comes close.
+func TestWorkspaceBound(t *testing.T) {
+	rows, err := Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	closest := 0.
+	for _, r := range rows {
+		o, err := Compare(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stated calc.Assumption
+		for _, a := range o.Result.Assumptions {
+			if a.ID == "cudnn-workspace" {
+				stated = a
+			}
+		}
+		if (r.Family() == CNN) != (stated.Source == calc.SourceSurplus) || stated.Value != nil {
+			t.Errorf("%s: %+v", r.ID, stated)
+		}
+		if r.Family() != CNN || r.OOM {
+			continue
+		}
+		surplus := r.Ground - ContextGrowth - o.Result.Peak.Reserved
+		if surplus > stated.High {
+			t.Errorf("%s: %d bytes beside the simulation, at most %d stated", r.ID, surplus, stated.High)
+		}
+		closest = max(closest, float64(surplus)/float64(stated.High))
+	}
+	if closest < .95 {
+		t.Errorf("no row comes closer than %v of the bound", closest)
 	}
 }
 

@@ -69,6 +69,20 @@ func (p *Page) count() {
 		}
 		number(family+".missed", missed)
 	}
+	// what the cases of a cause have beside our figure, at least and at most
+	surplus := map[string][2]int64{}
+	for _, c := range p.study.Missed() {
+		s, ok := surplus[c.Cause]
+		if more := c.Measured - c.Ours; !ok {
+			s = [2]int64{more, more}
+		} else {
+			s = [2]int64{min(s[0], more), max(s[1], more)}
+		}
+		surplus[c.Cause] = s
+	}
+	for cause, s := range surplus {
+		p.facts[cause+".low"], p.facts[cause+".high"] = view.Binary(p.lang, s[0]), view.Binary(p.lang, s[1])
+	}
 	number("cases", len(p.study.Cases))
 	number("within", within)
 	number("missed", len(p.study.Missed()))

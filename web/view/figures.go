@@ -462,7 +462,7 @@ func (f Figures) assumption(name string, r *calc.Result) (figure, bool) {
 		switch {
 		case a.ID != id:
 		case field == "source":
-			return figure{"", words, 0, Text(f.lang, "source."+a.Source, nil)}, true
+			return figure{"", words, 0, Text(f.lang, "source."+a.Source, Args{"high": a.High})}, true
 		case a.Value == nil:
 			return figure{"", words, 0, Text(f.lang, "ledger.uncounted", nil)}, true
 		default:

@@ -99,7 +99,7 @@ func TestFigureTexts(t *testing.T) {
 		{"budget.ecc", "absent de ce cas", "absent from this case"},
 		{"budget.box.source", "catalogue des cartes", "card catalogue"},
 		{"assumption.cudnn-workspace", "non compté~: dans l’intervalle", "not counted: in the interval"},
-		{"assumption.cudnn-workspace.source", "non simulé", "not simulated"},
+		{"assumption.cudnn-workspace.source", "non simulé~: jusqu’à 79,9~Mo, d’après les réseaux à convolutions mesurés", "not simulated: up to 79.9_MB, from measured convolutional networks"},
 		{"slot.4.name", "2e moment", "second moment"},
 		{"where.total.rule", "175~Mo", "175_MB"},
 		{"where.runtime.rule", "—", "—"},
