@@ -8,6 +8,8 @@
 // number that the reader can move, {name:ref} a figure of one of the generator's
 // own cases, {=2*3*4} a size worked out from its factors, {kind|text} a word in the colour of a kind
 // of memory, {live|text} what only holds while the page is awake. A section's heading is "## eyebrow | title {#id}".
+// On the page of measurements {ref} is also one of its own figures, and a block "::: measured part" says the caption,
+// the heads and the words of one of its tables, as package web/validation reads them.
 package lesson
 
 import (
