@@ -281,6 +281,8 @@ func TestBadInput(t *testing.T) {
 		"no input":    {Request{Model: Model{Layers: []Layer{conv}}}, "input-missing", "input"},
 		"no layers":   {Request{Model: Model{Layers: []Layer{}}, Input: img}, "layers-empty", "model.layers"},
 		"input shape": {Request{Input: Inputs{{Shape: []int64{3, 0, 8}}}}, "field-range", "input.shape"},
+		"inputs":      {Request{Model: Model{Preset: "resnet18"}, Input: Inputs{{Shape: []int64{3, 64, 64}}, {Shape: []int64{3, 64, 64}}}}, "input-many", "input"},
+		"both":        {Request{Model: Model{Preset: "gpt2"}, Input: Inputs{{Shape: []int64{8}, Tokens: 8}}}, "input-both", "input"},
 		"no type":     {with(conv, Layer{}), "layer-type", "1"},
 		"two inputs":  {with(conv, Layer{Type: "ReLU", Inputs: []string{"0", "0"}}), "function-inputs", "1"},
 		"one input":   {with(Layer{Type: "Bilinear", Args: map[string]any{"in1_features": 3, "in2_features": 3, "out_features": 3}}), "function-inputs", "0"},
@@ -293,7 +295,7 @@ func TestBadInput(t *testing.T) {
 		"fused":       {Request{Optimizer: Optimizer{Name: "rmsprop", Fused: true}}, "optimizer-argument", "optimizer.fused"},
 		"fused sgd":   {Request{Optimizer: Optimizer{Name: "sgd", Fused: true}, PyTorch: "2.2"}, "optimizer-argument", "optimizer.fused"},
 		"foreach":     {Request{Optimizer: Optimizer{Name: "lion", Foreach: ptr(true)}}, "optimizer-argument", "optimizer.foreach"},
-		"both":        {Request{Optimizer: Optimizer{Fused: true, Foreach: ptr(true)}}, "optimizer-kernels", "optimizer.fused"},
+		"kernels":     {Request{Optimizer: Optimizer{Fused: true, Foreach: ptr(true)}}, "optimizer-kernels", "optimizer.fused"},
 		"zero alone":  {Request{Parallel: Parallel{Zero: 3}}, "zero-alone", "parallel.zero"},
 		"cache":       {Request{Inference: &Inference{Context: 8}}, "inference-train", "inference"},
 		"type":        {Request{Precision: "bf16", Input: Inputs{{Shape: []int64{3, 128, 128}, DType: "float32"}}}, "dtype-weights", "0"},
@@ -657,7 +659,7 @@ func TestRandomNetworks(t *testing.T) {
 			}()
 			res, err := Estimate(q)
 			if err != nil {
-				if _, ok := err.(*Error); !ok {
+				if e, ok := err.(*Error); !ok || e.At == "" {
 					say, _ := json.Marshal(q)
 					t.Fatalf("%s: %T %v", say, err, err)
 				}

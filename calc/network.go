@@ -68,6 +68,9 @@ func (q *query) preset() (*network, error) {
 	if _, ok := args["num_classes"]; !ok && q.NumClasses > 0 {
 		args["num_classes"] = int64(q.NumClasses)
 	}
+	if len(q.Input) > len(p.Inputs) {
+		return nil, fault.New("input-many", "input", "type", p.Name, "expected", len(p.Inputs), "given", len(q.Input))
+	}
 	n := &network{inputs: p.Inputs, loss: p.Loss, flat: p.Flat, resize: p.Resize}
 	if p.DType != "" && q.Precision == "fp32" {
 		q.dtype, _ = torch.ParseDType(p.DType)

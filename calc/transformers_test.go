@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"vrametre/calc/validate/exacttest"
@@ -32,8 +33,8 @@ func TestTransformers(t *testing.T) {
 	var count exacttest.Count
 	for _, c := range cases {
 		r := Request{Model: Model{Preset: c.Preset, PresetArgs: c.PresetArgs}, Batch: c.Batch, PyTorch: c.PyTorch, Attention: "math"}
-		if c.Tokens > 0 {
-			r.Input = Inputs{{Tokens: c.Tokens}, {Tokens: c.Tokens}}
+		if p, ok := PresetOf(c.Preset); ok && c.Tokens > 0 {
+			r.Input = slices.Repeat(Inputs{{Tokens: c.Tokens}}, len(p.Input))
 		}
 		q, err := understand(r)
 		if err != nil {

@@ -152,6 +152,9 @@ func understand(r Request) (*query, error) {
 		if in.Tokens < 0 || in.Tokens > 1<<30 {
 			return nil, fault.New("field-range", at+".tokens", "value", in.Tokens, "low", 1, "high", 1<<30)
 		}
+		if in.Tokens > 0 && len(in.Shape) > 0 {
+			return nil, fault.New("input-both", at)
+		}
 		if len(in.Shape) > 7 {
 			return nil, fault.New("input-rank", at+".shape", "shape", torch.Shape(in.Shape), "limit", 7)
 		}

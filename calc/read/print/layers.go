@@ -47,7 +47,9 @@ func (c *call) first(names ...string) *nn.Layer {
 }
 
 // run calls the children of those names one after the other, without those that were not printed.
-func (c *call) run(y torch.Tensor, names ...string) torch.Tensor { return nn.Through(y, c.all(names...)...) }
+func (c *call) run(y torch.Tensor, names ...string) torch.Tensor {
+	return nn.Through(y, c.all(names...)...)
+}
 
 // all are the children of those names that were printed.
 func (c *call) all(names ...string) []*nn.Layer {
