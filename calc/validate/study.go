@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vrametre/calc"
+	"vrametre/calc/gpu"
 )
 
 // Families of measured cases.
@@ -249,6 +250,9 @@ func (s *Study) reports() error {
 	for _, r := range list {
 		of[r.ID]++
 		v := Verdict{ID: fmt.Sprintf("%s-%d", r.ID, of[r.ID]), Kind: Public, Request: r.Request, Ran: r.Fits, Framework: r.Framework, Claim: r.Claim, Source: r.Source, URL: address(r.Source)}
+		if card, ok := gpu.ByID(r.Request.Device.GPU); ok {
+			v.GPU = card.Name
+		}
 		if v.Framework == "" && !v.Claim {
 			v.Framework = "PyTorch"
 		}

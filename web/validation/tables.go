@@ -294,8 +294,12 @@ func (p *Page) report(b Block, v validate.Verdict) []markup.Node {
 	case v.Request.Adapter != nil:
 		how = append(how, "LoRA")
 	}
+	limit := markup.Text(p.mib(v.Limit))
+	if v.GPU != "" {
+		limit = over(limit.Text, v.GPU)
+	}
 	return []markup.Node{
-		over(name, strings.Join(how, " · ")), markup.Text(view.Count(p.lang, v.Request.Batch)), markup.Text(p.mib(v.Limit)), markup.Text(p.mib(v.Needs)),
+		over(name, strings.Join(how, " · ")), markup.Text(view.Count(p.lang, v.Request.Batch)), limit, markup.Text(p.mib(v.Needs)),
 		b.seen(v), markup.Text(b.fits(v.Fits)), markup.Text(b.right(v.Right)), link(v.Source, v.URL),
 	}
 }
