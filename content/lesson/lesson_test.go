@@ -86,8 +86,8 @@ func checkTypography(t *testing.T, page string, doc Doc) {
 // The prose has the sections that a reader is promised.
 func TestSections(t *testing.T) {
 	for page, want := range map[string][]string{
-		Lesson: {"message", "weights", "batch", "activations", "buffers", "total", "times8", "compute", "inference", "end"},
-		OOM:    {"paste", "card", "advice", "beliefs"},
+		Lesson:     {"message", "weights", "batch", "activations", "buffers", "total", "times8", "compute", "inference", "end"},
+		OOM:        {"paste", "card", "advice", "beliefs"},
 		Validation: {"summary", "misses", "exact", "cnn", "transformers", "tables", "verdicts", "method"},
 	} {
 		var ids []string
