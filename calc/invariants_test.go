@@ -146,9 +146,9 @@ func TestPhasesGrowWithTheBatch(t *testing.T) {
 
 func TestMaxBatchIsTheLast(t *testing.T) {
 	for _, name := range sample {
-		for _, mib := range []int64{300, 1000, 4000} {
+		for mib, steps := range map[int64]int{300: 0, 1000: 0, 1001: 1, 4000: 0} {
 			total, none := mib<<20, int64(0)
-			q := Request{Model: Model{Preset: name}, Batch: 8, Device: Device{TotalBytes: &total, ContextBytes: &none}}
+			q := Request{Model: Model{Preset: name}, Batch: 8, Steps: steps, Device: Device{TotalBytes: &total, ContextBytes: &none}}
 			q.Want = []string{WantMaxBatch}
 			best := *estimate(t, q).MaxBatch
 			q.Want = nil
@@ -263,6 +263,7 @@ func TestBadInput(t *testing.T) {
 		"unknown":     {with(Layer{Type: "conv2d"}), "layer-unknown", "0"},
 		"argument":    {with(Layer{Type: "ReLU", Args: map[string]any{"inplce": true}}), "argument-unknown", "0"},
 		"missing":     {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 3}}), "argument-missing", "0"},
+		"misspelt":    {with(Layer{Type: "Linear", Args: map[string]any{"in_featurs": 3, "out_features": 3}}), "argument-unknown", "0"},
 		"zero":        {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 3, "out_features": 0}}), "argument-positive", "0"},
 		"negative":    {with(Layer{Type: "Conv2d", Args: map[string]any{"in_channels": 3, "out_channels": 8, "kernel_size": 3, "stride": -1}}), "argument-range", "0"},
 		"features":    {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 3, "out_features": 4}}), "linear-features", "0"},

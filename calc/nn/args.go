@@ -317,9 +317,9 @@ func (a *Args) Ignore(names ...string) {
 // Err is the first bad argument so far.
 func (a *Args) Err() error { return a.err }
 
-// Finish gives the first error: a bad argument, or one that the type does not have.
+// Finish gives the first error: a bad argument, or one that the type does not have, which may be why another is missing.
 func (a *Args) Finish() error {
-	if a.err != nil {
+	if e, ok := a.err.(*fault.Error); a.err != nil && !(ok && e.Code == "argument-missing") {
 		return a.err
 	}
 	a.Ignore("device", "dtype")
@@ -328,7 +328,7 @@ func (a *Args) Finish() error {
 			return fault.New("argument-unknown", a.at, "type", a.typ, "argument", n, "close", fault.Closest(n, slices.Collect(maps.Keys(a.used))))
 		}
 	}
-	return nil
+	return a.err
 }
 
 func unknownType(typ, at string) error {
