@@ -28,6 +28,7 @@ type document struct {
 	figures      *figures
 	choices      []js.Value // radio buttons outside the islands
 	fresh        bool       // nothing has been shown but what the document came with
+	frame        *frame     // nil: not a page for frames of other sites
 	untouched    func() bool
 	explain      func() // makes buttons of the numbers, once the islands are in place
 	last         view.Figures
@@ -36,7 +37,9 @@ type document struct {
 
 func newDocument() *document {
 	window := js.Global()
-	return &document{window: window, root: window.Get("document"), fresh: true}
+	d := &document{window: window, root: window.Get("document"), fresh: true}
+	d.frame = newFrame(d)
+	return d
 }
 
 func (d *document) all(selector string) []js.Value {
@@ -84,6 +87,7 @@ func (d *document) listen(page *ui.Page) {
 	d.carry(page.Address())
 	d.figures = newFigures(d, page)
 	d.explain = func() { bindNumbers(d, page) }
+	bindIntegrators(d, page)
 	d.untouched = page.Untouched
 	d.choices = d.all("[data-set]")
 	for _, choice := range d.choices {
@@ -148,6 +152,9 @@ func (d *document) Show(f view.Figures, moving bool) {
 	}
 	for _, s := range d.scrubs {
 		s.show(f)
+	}
+	if d.frame != nil && !moving {
+		d.frame.tell(f)
 	}
 	d.figures.show(figure.Of(f), state.With(view.ScrubBatch, 1).Fragment(), !moving, d.fresh && d.untouched())
 	d.fresh = false
@@ -339,6 +346,9 @@ func (d *document) Fragment(state string) {
 	d.carry(state)
 	location := d.window.Get("location")
 	address := location.Get("pathname").String() + location.Get("search").String()
+	if d.frame != nil {
+		state = d.frame.address(state)
+	}
 	if state != "" {
 		address += "#" + state
 	}

@@ -31,6 +31,9 @@ func main() {
 		d.Failed(err)
 		return
 	}
+	if d.frame != nil {
+		page.InFrame(d.frame.piece.Settings)
+	}
 	d.listen(page)
 	app.Route("/", page.Root)
 	app.RunWhenOnBrowser()

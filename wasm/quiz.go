@@ -6,7 +6,9 @@ import (
 	"slices"
 	"syscall/js"
 
+	"vrametre/calc"
 	"vrametre/web/figure"
+	"vrametre/web/piece"
 	"vrametre/web/ui/markup"
 )
 
@@ -30,10 +32,21 @@ func (f *figures) bindQuiz(element js.Value) {
 				other.Call("setAttribute", "aria-pressed", other.Equal(button))
 			}
 			q.show(f.subject)
+			f.d.frame.answered(map[string]any{"question": q.name, "choice": q.chosen, "right": figure.Right(q.name, q.chosen, f.subject)})
 		})
 	}
 	f.quizzes = append(f.quizzes, q)
+	f.on(f.d.window, resetEvent, func(js.Value) {
+		q.chosen, q.shown = "", ""
+		q.reveal.Set("textContent", "")
+		for _, button := range q.buttons {
+			button.Call("setAttribute", "aria-pressed", false)
+		}
+	})
 }
+
+// resetEvent is sent by the script of a frame whose host wants it as it began.
+const resetEvent = "vrametre:reset"
 
 // show writes the question with the numbers of a subject, and its answer once the reader has chosen.
 func (q *quiz) show(s *figure.Subject) {
@@ -63,7 +76,7 @@ func (f *figures) bindPuzzle(element js.Value) {
 	attempt := figure.Attempt{}
 	var found []string
 	outcome := element.Call("querySelector", ".outcome")
-	try := func() {
+	try := func() calc.Result {
 		nodes, answer, err := attempt.Outcome(f.subject, found)
 		if solved, ok := attempt.Solved(answer); err == nil && ok && !slices.Contains(found, solved) {
 			found = append(found, solved)
@@ -71,14 +84,31 @@ func (f *figures) bindPuzzle(element js.Value) {
 		}
 		if err != nil {
 			f.d.Failed(err)
-			return
+			return answer
 		}
 		outcome.Set("innerHTML", markup.HTML(nodes))
+		return answer
 	}
-	for _, radio := range within(element, "[data-lever]") {
+	radios := within(element, "[data-lever]")
+	f.on(f.d.window, resetEvent, func(js.Value) {
+		found = nil
+		for _, radio := range radios {
+			radio.Set("checked", radio.Get("defaultChecked"))
+			if radio.Get("checked").Bool() {
+				attempt[attribute(radio, "data-lever")] = attribute(radio, "value")
+			}
+		}
+		try()
+	})
+	for _, radio := range radios {
 		f.on(radio, "change", func(js.Value) {
 			attempt[attribute(radio, "data-lever")] = attribute(radio, "value")
-			try()
+			answer := try()
+			choices := map[string]any{}
+			for lever, choice := range attempt {
+				choices[lever] = choice
+			}
+			f.d.frame.answered(map[string]any{"question": piece.ThePuzzle, "choice": choices, "right": answer.Fits != nil && *answer.Fits})
 		})
 		if radio.Get("checked").Bool() {
 			attempt[attribute(radio, "data-lever")] = attribute(radio, "value")

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"vrametre/content"
+	"vrametre/web/piece"
 	"vrametre/web/view"
 )
 
@@ -39,6 +40,9 @@ type Site struct {
 	Early, Boot string
 	// Still is the only script of a page that moves nothing, to be loaded with defer.
 	Still string
+	// Frame is the script of pages made for frames of other sites, to be loaded
+	// before anything is painted.
+	Frame string
 	// Icon is a vector, TouchIcon a PNG of 180 pixels for apple-touch-icon.
 	Icon, TouchIcon string
 
@@ -171,8 +175,43 @@ func (s *Site) scripts(options Options) error {
 	if s.Still, err = s.script("still"); err != nil {
 		return err
 	}
+	if s.Frame, err = s.script("frame"); err != nil {
+		return err
+	}
+	if err := s.loader(); err != nil {
+		return err
+	}
 	s.worker, err = bundle(s.root, "worker.js", "--format=iife", define("process.env.NODE_ENV", "production"))
 	return err
+}
+
+// loader writes what other sites load, under names that never change: the script
+// of the element and the extension of Sphinx.
+func (s *Site) loader() error {
+	names := make([]string, len(piece.All))
+	for i, e := range piece.All {
+		names[i] = e.Name
+	}
+	figures, err := json.Marshal(names)
+	if err != nil {
+		return err
+	}
+	languages, err := json.Marshal(content.Langs)
+	if err != nil {
+		return err
+	}
+	script, err := bundle(s.root, "embed.js", "--define:FIGURES="+string(figures), "--define:LANGUAGES="+string(languages), "--format=iife")
+	if err != nil {
+		return err
+	}
+	if err := s.write("embed.js", script); err != nil {
+		return err
+	}
+	directive, err := os.ReadFile(filepath.Join(s.root, "web", "sphinx", "vrametre.py"))
+	if err != nil {
+		return err
+	}
+	return s.write("vrametre.py", directive)
 }
 
 // define replaces an identifier by a string.
@@ -310,10 +349,10 @@ func precached(dir string) ([]byte, error) {
 	return json.Marshal(entries)
 }
 
-// neededOffline leaves out the worker itself and the script that serves pages
-// opened as files, where no worker runs.
+// neededOffline leaves out the worker itself, the scripts that serve pages
+// opened as files, where no worker runs, and the pictures, which no page shows.
 func neededOffline(name string) bool {
-	return name != workerName && !strings.HasSuffix(name, ".wasm.js")
+	return name != workerName && !strings.HasSuffix(name, ".wasm.js") && !strings.HasSuffix(name, ".py") && !strings.HasPrefix(name, piece.Pictures+"/")
 }
 
 // write writes a file of the site.

@@ -254,6 +254,12 @@ func Reveal(name, chosen string, s *Subject) string {
 	return out.String()
 }
 
+// Right reports whether a choice is the answer.
+func Right(name, chosen string, s *Subject) bool {
+	kind, section, _ := strings.Cut(name, ".")
+	return chosen == questions[kind][section].truth(s)
+}
+
 // choiceKind is the paint of a quantity to compare.
 func choiceKind(choice string) string {
 	if slices.Contains(view.Kinds, choice) {

@@ -343,7 +343,7 @@ func (p *prose) blocks(list []lesson.Block) ([]Block, error) {
 			} else {
 				rendered.HTML, err = p.drawn(b.Argument, b.Text)
 			}
-		case "island", "puzzle":
+		case "island", "puzzle", "quiz":
 		default:
 			err = fmt.Errorf("unknown directive ::: %s", b.Directive)
 		}

@@ -28,6 +28,7 @@ import (
 	"vrametre/web/build"
 	"vrametre/web/chart"
 	"vrametre/web/figure"
+	"vrametre/web/piece"
 	"vrametre/web/ui/island"
 	"vrametre/web/validation"
 	"vrametre/web/view"
@@ -53,6 +54,12 @@ type page struct {
 	OtherLang content.Lang
 	// Nav are the pages of this language, in the order of the header.
 	Nav []navLink
+	// Piece is the part of the page Name that this one shows alone; Gallery says
+	// that this one lists all such parts.
+	Piece   piece.Piece
+	Gallery bool
+	// Whole leads from the page of a part to that of the whole.
+	Whole string
 }
 
 // Still reports whether nothing on the page moves: it is read without the engine.
@@ -64,21 +71,23 @@ type navLink struct {
 	Current    bool
 }
 
-// pages are those of lesson.Pages in every language.
+// pages are those of lesson.Pages, then those of parts alone, in every language.
 var pages = func() []page {
 	var all []page
 	for _, lang := range content.Langs {
 		for _, name := range lesson.Pages {
-			p := page{Path: pathOf(name, lang), Name: name, Lang: lang}
-			p.Root = relative(p.Path, "")
-			for _, other := range content.Langs {
-				if other != lang {
-					p.Other, p.OtherLang = relative(p.Path, pathOf(name, other)), other
-				}
-			}
+			p := newPage(name, lang, name)
 			for _, other := range lesson.Pages {
 				p.Nav = append(p.Nav, navLink{other, relative(p.Path, pathOf(other, lang)), other == name})
 			}
+			all = append(all, p)
+		}
+		gallery := newPage(lesson.Lesson, lang, piece.Folder)
+		gallery.Gallery = true
+		all = append(all, gallery)
+		for _, e := range piece.All {
+			p := newPage(e.Page, lang, path.Join(piece.Folder, e.Name))
+			p.Piece = e
 			all = append(all, p)
 		}
 	}
@@ -91,6 +100,19 @@ func (p page) Program() string {
 		return build.Lesson
 	}
 	return build.Workshop
+}
+
+// newPage is a page in a folder of its language, known to the scripts by a name.
+func newPage(name string, lang content.Lang, folder string) page {
+	p := page{Path: pathOf(folder, lang), Name: name, Lang: lang}
+	p.Root = relative(p.Path, "")
+	p.Whole = relative(p.Path, pathOf(name, lang))
+	for _, other := range content.Langs {
+		if other != lang {
+			p.Other, p.OtherLang = relative(p.Path, pathOf(folder, other)), other
+		}
+	}
+	return p
 }
 
 // pathOf is a page's file: the lesson at the root of its language.
@@ -135,7 +157,11 @@ func Build(dir string, options Options) error {
 	if b.pictures, err = draw(b.start); err != nil {
 		return err
 	}
-	if err := b.pages(); err != nil {
+	names, pictures, err := b.pages()
+	if err != nil {
+		return err
+	}
+	if err := b.rasterize(names, pictures); err != nil {
 		return err
 	}
 	return assets.Finish()
@@ -235,38 +261,39 @@ func draw(starts map[string]start) (map[pictureOf]map[string]string, error) {
 	return pictures, nil
 }
 
-// pages writes the pages, the style sheet and the schemas.
-func (b *builder) pages() error {
+// pages writes the pages, the style sheet, the schemas and the pictures of the
+// figures, and returns the names of the pictures and what is in them.
+func (b *builder) pages() (names, pictures []string, err error) {
 	if err := b.writeSchemas(); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := b.writeStudy(); err != nil {
-		return err
+		return nil, nil, err
 	}
 	// The bars of the pages are known once they are rendered; their lengths go in
 	// the style sheet, whose name the pages hold: hence two rounds.
 	first, err := b.renderAll()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	sheet, err := b.stylesheet(first)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	b.style = hashed("style", "css", sheet)
 	if err := b.write(b.style, sheet); err != nil {
-		return err
+		return nil, nil, err
 	}
 	rendered, err := b.renderAll()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for i, p := range pages {
 		if err := b.write(p.Path, rendered[i]); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	return nil
+	return b.stills(rendered, sheet)
 }
 
 func (b *builder) renderAll() ([][]byte, error) {
@@ -299,12 +326,38 @@ func (b *builder) stylesheet(rendered [][]byte) ([]byte, error) {
 			rules[fmt.Sprintf("[data-page=%q] [data-share=%q]", p.Name, ref)] = length
 		}
 	}
-	sheet := bytes.NewBuffer(slices.Concat(style, figure.Style, validation.Style))
+	themed, err := themeRules()
+	if err != nil {
+		return nil, err
+	}
+	sheet := bytes.NewBuffer(slices.Concat(style, themed, figure.Style, validation.Style))
 	fmt.Fprintf(sheet, ".chart,.chart svg{height:%dpx}\n", chart.WhereHeight)
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		fmt.Fprintf(sheet, "%s{--share:%.4f}\n", rule, rules[rule])
 	}
 	return sheet.Bytes(), nil
+}
+
+// themes are the colours of style.css, of a light page and of a dark one.
+var themes = []struct {
+	name    string
+	colours *regexp.Regexp
+}{
+	{"light", regexp.MustCompile(`:root\{\n  color-scheme:light dark;\n((?:  --[^\n]*#[^\n]*\n)+)`)},
+	{"dark", regexp.MustCompile(`@media \(prefers-color-scheme:dark\)\{:root\{\n([^}]*)\}\}`)},
+}
+
+// themeRules are the colours once more, for a page that is told its theme.
+func themeRules() ([]byte, error) {
+	var rules bytes.Buffer
+	for _, theme := range themes {
+		found := theme.colours.FindSubmatch(style)
+		if found == nil {
+			return nil, fmt.Errorf("style.css has no colours of a %s page", theme.name)
+		}
+		fmt.Fprintf(&rules, ":root[data-theme=%s]{color-scheme:%[1]s;%s}\n", theme.name, found[1])
+	}
+	return rules.Bytes(), nil
 }
 
 // pageData is what the page's template reads.
@@ -315,7 +368,14 @@ type pageData struct {
 	Title, Description string
 	Opening            []Block
 	Sections           []pageSection
+	// Blocks are those of a part alone.
+	Blocks []Block
+	// Embeds are the gallery's.
+	Embeds []embedLink
 }
+
+// embedLink leads to the page of a part alone.
+type embedLink struct{ Name, Href, Title string }
 
 type pageSection struct {
 	lesson.Section
@@ -336,6 +396,16 @@ func (b *builder) render(p page) ([]byte, error) {
 		text.fact, text.drawn = b.measured(p)
 	}
 	data := pageData{page: p, Assets: b.assets, Style: b.style, Title: doc.Title, Description: doc.Description}
+	switch {
+	case p.Gallery:
+		return b.execute(p, figures, "embeds.html", gallery(data, figures))
+	case p.Piece.Name != "":
+		if data, err = alone(data, doc, text); err != nil {
+			return nil, err
+		}
+		data.Title = p.Piece.Title(figures)
+		return b.execute(p, figures, "embed.html", data)
+	}
 	if data.Opening, err = text.blocks(doc.Opening); err != nil {
 		return nil, err
 	}
@@ -346,8 +416,12 @@ func (b *builder) render(p page) ([]byte, error) {
 		}
 		data.Sections = append(data.Sections, pageSection{s, blocks})
 	}
+	return b.execute(p, figures, "page.html", data)
+}
+
+func (b *builder) execute(p page, figures view.Figures, name string, data pageData) ([]byte, error) {
 	var out bytes.Buffer
-	if err := b.templates(p, figures).ExecuteTemplate(&out, "page.html", data); err != nil {
+	if err := b.templates(p, figures).ExecuteTemplate(&out, name, data); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), nil
@@ -355,6 +429,13 @@ func (b *builder) render(p page) ([]byte, error) {
 
 // templates are the page's templates, speaking the figures' language.
 func (b *builder) templates(p page, f view.Figures) *template.Template {
+	// integrate opens the dialog for a part of the page, outside of its own page.
+	integrate := func(kind piece.Kind, part string) template.HTML {
+		if p.Piece.Name != "" {
+			return ""
+		}
+		return template.HTML(piece.Button(f, piece.Of(p.Name, kind, part)).HTML())
+	}
 	t := template.New("")
 	t.Funcs(template.FuncMap{
 		"t":       func(key string) string { return view.Text(f.Lang(), key, nil) },
@@ -370,10 +451,21 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		},
 		"budgetLines": func() []string { return lessonLines },
 		"assumptions": calc.AssumptionIDs,
+		"languages": func() string {
+			var tags []string
+			for _, lang := range content.Langs {
+				tags = append(tags, string(lang))
+			}
+			return strings.Join(tags, " ")
+		},
 		"quiz": func(kind, section string) template.HTML {
 			if !figure.Asked(kind, section) {
 				return ""
 			}
+			return template.HTML(figure.Question(kind, section, figure.Of(f)))
+		},
+		"question": func(name string) template.HTML {
+			kind, section, _ := strings.Cut(name, ".")
 			return template.HTML(figure.Question(kind, section, figure.Of(f)))
 		},
 		"puzzle": func() (template.HTML, error) {
@@ -385,11 +477,16 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		"draw": func(name string, caption template.HTML) template.HTML {
 			subject := figure.Of(f)
 			subject.Curve = b.curve
-			return template.HTML(figure.HTML(name, subject, string(caption)))
+			return template.HTML(figure.HTML(name, subject, string(caption+integrate(piece.Figure, name))))
 		},
+		"integrateFigure":  func(name string) template.HTML { return integrate(piece.Figure, name) },
+		"integrateIsland":  func(name string) template.HTML { return integrate(piece.Island, name) },
+		"integratePuzzle":  func() template.HTML { return integrate(piece.Puzzle, "") },
+		"integrateSection": func() template.HTML { return integrate(piece.Sections, "") },
 		"island": func(name string) template.HTML {
 			v := island.Start(f, p.Name)
 			v.Advice = b.start[p.Name].advice
+			v.Settings = p.Piece.Settings
 			return template.HTML(island.HTML(name, v, b.pictures[pictureOf{p.Name, f.Lang()}]))
 		},
 	})

@@ -120,6 +120,10 @@ func NewPage(d Document, name string, lang content.Lang, fragment string, island
 	return p, nil
 }
 
+// InFrame makes the page one that shows a part of the document alone, with the
+// settings that move it.
+func (p *Page) InFrame(settings []string) { p.shown.Settings = settings }
+
 // island finds one of the document's islands, nil if it has none of that name.
 func (p *Page) island(name string) *component {
 	for _, c := range p.islands {
@@ -337,14 +341,19 @@ func (p *Page) mounted(c *component) {
 		p.place(c)
 	}
 	if p.placed == len(p.islands) {
-		if p.shown.Workshop.Fault == "" {
-			p.document.Show(p.Figures(), false)
-		}
-		p.document.Ready()
-		p.advise()
-		if calc.Whole && p.island(island.MyCard) != nil {
-			p.document.WhenSeen(island.MyCard, func() { p.Guard(p.probe) })
-		}
+		p.wake()
+	}
+}
+
+// wake shows the state once everything is in place.
+func (p *Page) wake() {
+	if p.shown.Workshop.Fault == "" {
+		p.document.Show(p.Figures(), false)
+	}
+	p.document.Ready()
+	p.advise()
+	if calc.Whole && p.island(island.MyCard) != nil {
+		p.document.WhenSeen(island.MyCard, func() { p.Guard(p.probe) })
 	}
 }
 
@@ -378,6 +387,13 @@ func (r *root) Render() app.UI {
 		islands[i] = c
 	}
 	return app.Elem("div").Attr("id", "goapp-root").Attr("hidden", "true").Body(islands...)
+}
+
+// OnMount wakes a document without islands, which has nothing to wait for.
+func (r *root) OnMount(app.Context) {
+	if len(r.page.islands) == 0 {
+		r.page.Guard(r.page.wake)
+	}
 }
 
 // component is one island.

@@ -220,6 +220,9 @@ func (s State) Ask(lang content.Lang) (calc.Request, error) {
 // fragmentVersion is raised when a key changes its meaning.
 const fragmentVersion = "1"
 
+// NoState is the fragment of a page as it comes, where one must begin as a state does.
+const NoState = "v=" + fragmentVersion
+
 // Fragment writes the state as the address's fragment, without the #.
 func (s State) Fragment() string {
 	return "v=" + fragmentVersion +

@@ -7,6 +7,7 @@
 package island
 
 import (
+	"slices"
 	"strconv"
 
 	"vrametre/calc"
@@ -35,6 +36,8 @@ type View struct {
 	Figures view.Figures
 	// CanUndo says whether there is a change to undo.
 	CanUndo bool
+	// Settings are the controls of the settings' island; nil: all of them.
+	Settings []string
 	// Said is the key of what the toolbar has just done, or "".
 	Said string
 	// Page is the page's name, Initial the state that it starts with.
@@ -71,7 +74,7 @@ func Tree(name string, v View) markup.Node {
 	case Tank:
 		return tank(v.Figures)
 	case Settings:
-		return settings(v.Figures)
+		return settings(v)
 	case Where:
 		return where(v.Figures)
 	case Toolbar:
@@ -155,7 +158,8 @@ const (
 	ControlGPU       = "gpu"
 )
 
-func settings(f view.Figures) markup.Node {
+func settings(v View) markup.Node {
+	f := v.Figures
 	state := f.Scene().State
 	lessons := state.Setup.Model == "" // the workshop's network has its settings there
 	var optimizers, cards []choice
@@ -170,14 +174,23 @@ func settings(f view.Figures) markup.Node {
 		own.label = state.Device.Name(f.Lang())
 	}
 	cards = append(cards, own)
-	return markup.Elem("div", markup.A("class", "settings", "role", "group", "aria-label", text(f, "settings.title")),
-		slider(f, view.ScrubBatch),
-		when(lessons, slider(f, view.ScrubSide)),
-		when(lessons, chooser(f, ControlOptimizer, optimizers, state.Optimizer)),
-		when(lessons, slider(f, view.ScrubValues)),
-		when(lessons, slider(f, view.ScrubBuffers)),
-		chooser(f, ControlGPU, cards, state.Device.Choice()),
-	)
+	var rows []markup.Node
+	for _, control := range []struct {
+		name string
+		row  markup.Node
+	}{
+		{view.ScrubBatch, slider(f, view.ScrubBatch)},
+		{view.ScrubSide, when(lessons, slider(f, view.ScrubSide))},
+		{ControlOptimizer, when(lessons, chooser(f, ControlOptimizer, optimizers, state.Optimizer))},
+		{view.ScrubValues, when(lessons, slider(f, view.ScrubValues))},
+		{view.ScrubBuffers, when(lessons, slider(f, view.ScrubBuffers))},
+		{ControlGPU, chooser(f, ControlGPU, cards, state.Device.Choice())},
+	} {
+		if v.Settings == nil || slices.Contains(v.Settings, control.name) {
+			rows = append(rows, control.row)
+		}
+	}
+	return markup.Elem("div", markup.A("class", "settings", "role", "group", "aria-label", text(f, "settings.title")), rows...)
 }
 
 // slider is a row with a slider and a box for one and the same number.

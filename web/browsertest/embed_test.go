@@ -1,0 +1,286 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	cd "github.com/chromedp/chromedp"
+
+	"vrametre/web/build"
+	"vrametre/web/piece"
+	"vrametre/web/site"
+)
+
+// host serves a page of another site, whose body may name the site's root as
+// ROOT, and returns its address. The page collects the events of its figures.
+func host(t *testing.T, root, body string) string {
+	t.Helper()
+	page := `<!doctype html><html lang="fr"><meta charset="utf-8"><title>Cours</title><body style="margin:0;width:720px">` + strings.ReplaceAll(body, "ROOT", root) + `
+<script>window.heard = []; for (const type of ["ready", "height", "state", "answer"]) addEventListener(type, (e) => heard.push({type, on: e.target.id, ...e.detail}));</script>
+<script src="` + root + `embed.js"></script>`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, page)
+	}))
+	t.Cleanup(server.Close)
+	// Not 127.0.0.1: another site, not only another port of the same one.
+	return strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/"
+}
+
+// heard waits for an event of a figure that the host has received.
+func (tab *tab) heard(condition string) {
+	tab.t.Helper()
+	tab.until(`heard.some((e) => ` + condition + `)`)
+}
+
+// framesOf are the figures in a page of another site, by name: Chromium gives
+// each a process, hence a target.
+func framesOf(from *tab, root string) map[string]*tab {
+	from.t.Helper()
+	targets, err := cd.Targets(from)
+	if err != nil {
+		from.t.Fatal(err)
+	}
+	frames := map[string]*tab{}
+	for _, target := range targets {
+		if target.Type != "iframe" || !strings.HasPrefix(target.URL, root) {
+			continue
+		}
+		ctx, cancel := cd.NewContext(from, cd.WithTargetID(target.TargetID))
+		from.t.Cleanup(cancel)
+		u, err := url.Parse(target.URL)
+		if err != nil {
+			from.t.Fatal(err)
+		}
+		frames[path.Base(u.Path)] = &tab{Context: ctx, t: from.t}
+	}
+	return frames
+}
+
+// Each part fits its frame: no scroll bar at the height that it tells, at any width.
+func TestPartsFitTheirFrames(t *testing.T) {
+	root := serve(t, "")
+	for _, width := range []int64{320, 900} {
+		tab := opened(t, view{width: width, height: 600})
+		for _, p := range piece.All {
+			if p.Kind == piece.Quiz && p.Part != "predict.weights" && p.Part != "recall.message" {
+				continue
+			}
+			tab.navigate(root + "embed/" + p.Name + "/#v=1")
+			tab.awake()
+			if over := eval[[]float64](tab, `(() => { const e = document.documentElement; return [e.scrollWidth - e.clientWidth, e.scrollHeight - Math.max(innerHeight, Math.ceil(e.getBoundingClientRect().height))]; })()`); over[0] > 0 || over[1] > 0 {
+				t.Errorf("%s at %d pixels: %v pixels over its frame", p.Name, width, over)
+			}
+			for _, violation := range violations(tab) {
+				t.Errorf("%s: %s", p.Name, violation)
+			}
+		}
+		tab.quiet(root)
+	}
+}
+
+// Two figures in a page of another site: their heights come, the state goes
+// both ways, and what is locked or hidden stays so.
+func TestFiguresInAnotherSite(t *testing.T) {
+	root := serve(t, "/cours/gpu")
+	tab := opened(t, view{height: 2400})
+	address := host(t, root, `
+<vrametre-figure id="one" figure="timeline" state="batch=64" hide="caption,nav" lock="side"></vrametre-figure>
+<vrametre-figure id="two" figure="memory" lang="en" theme="dark" lock="all"></vrametre-figure>`)
+	tab.navigate(address)
+	tab.heard(`e.type === "ready" && e.on === "one"`)
+	tab.heard(`e.type === "ready" && e.on === "two"`)
+
+	heights := eval[[]float64](tab, `(async () => {
+		await new Promise((r) => setTimeout(r, 300));
+		return [...document.querySelectorAll("iframe")].flatMap((f) => [f.getBoundingClientRect().height, heard.findLast((e) => e.type === "height" && e.on === f.parentNode.id).height]);
+	})()`)
+	if len(heights) != 4 || heights[0] != heights[1] || heights[2] != heights[3] || heights[0] < 300 || heights[2] < 250 {
+		t.Errorf("heights %v", heights)
+	}
+	if titles := eval[[]string](tab, `[...document.querySelectorAll("iframe")].map((f) => f.title)`); !strings.Contains(titles[1], "batch size") || !strings.HasSuffix(titles[1], "· vramètre") {
+		t.Errorf("titles %q", titles)
+	}
+
+	// What the host asks and sets.
+	state := eval[map[string]any](tab, `document.querySelector("#one").get()`)
+	if !strings.Contains(state["state"].(string), "batch=64") || state["result"].(map[string]any)["live"].(float64) < 4e8 {
+		t.Errorf("state %v", state)
+	}
+	eval[any](tab, `document.querySelector("#one").set({batch: 128, opt: "sgd"})`)
+	tab.heard(`e.type === "state" && e.on === "one" && e.state.includes("batch=128") && e.state.includes("opt=sgd") && e.result.live > 8e8`)
+	eval[any](tab, `document.querySelector("#one").set("batch=100000&side=x&nothing=1")`)
+	tab.heard(`e.type === "state" && e.on === "one" && e.state.includes("batch=1024") && e.state.includes("side=128")`)
+	eval[any](tab, `document.querySelector("#one").reset()`)
+	tab.heard(`e.type === "state" && e.on === "one" && heard.indexOf(e) > heard.findIndex((e) => e.state?.includes("batch=1024")) && e.state.includes("batch=64")`)
+	eval[any](tab, `document.querySelector("#two").setAttribute("state", "batch=256")`)
+	tab.heard(`e.type === "state" && e.on === "two" && e.state.includes("batch=256")`)
+	if n := eval[int](tab, `history.length`); n > 2 {
+		t.Errorf("%d entries in the history of the host", n)
+	}
+
+	// Inside.
+	frames := framesOf(tab, root)
+	one, two := frames["timeline"], frames["memory"]
+	if got := eval[[]bool](one, `["range", "number"].flatMap((type) => ["batch", "side"].map((name) => document.querySelector("[data-control=" + name + "][type=" + type + "]").disabled))`); !slices.Equal(got, []bool{false, true, false, true}) {
+		t.Errorf("locked: %v", got)
+	}
+	if shown := eval[[]string](one, `["figcaption", ".whole", ".twin", "[data-island=settings]"].filter((s) => document.querySelector(s).checkVisibility())`); !slices.Equal(shown, []string{".twin", "[data-island=settings]"}) {
+		t.Errorf("shown: %v", shown)
+	}
+	if got := eval[int](two, `document.querySelectorAll("[data-control]:enabled").length`); got != 0 {
+		t.Errorf("%d controls of a locked figure", got)
+	}
+	if got := eval[string](two, `getComputedStyle(document.documentElement).backgroundColor + document.documentElement.lang`); got != "rgb(23, 22, 19)en" {
+		t.Errorf("theme and language: %s", got)
+	}
+	// The reader's own move is told, and what the frame is stays in its address.
+	one.put(`[data-control=batch][type=range]`, "200")
+	tab.heard(`e.type === "state" && e.on === "one" && e.state.includes("batch=200")`)
+	one.until(`location.hash.includes("batch=200") && location.hash.includes("hide=caption,nav") && location.hash.includes("lock=side")`)
+	for name, frame := range frames {
+		said, err := watch(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eval[int](frame, `1`)
+		for _, message := range said() {
+			t.Errorf("console of %s: %s", name, message)
+		}
+	}
+}
+
+// A question tells what was chosen, and nothing that its host has hidden.
+func TestQuestionInAnotherSite(t *testing.T) {
+	root := serve(t, "")
+	tab := opened(t, view{height: 1600})
+	tab.navigate(host(t, root, `
+<vrametre-figure id="one" figure="recall-weights"></vrametre-figure>
+<vrametre-figure id="two" figure="tank" hide="result" sandbox="allow-scripts"></vrametre-figure>
+<vrametre-figure id="three" figure="puzzle"></vrametre-figure>
+<vrametre-figure id="four" figure="nothing"><a href="ROOT">kept</a></vrametre-figure>`))
+	for _, id := range []string{"one", "two", "three"} {
+		tab.heard(`e.type === "ready" && e.on === "` + id + `"`)
+	}
+	if got := eval[string](tab, `document.querySelector("#four").textContent`); got != "kept" {
+		t.Errorf("an unknown figure shows %q", got)
+	}
+	frames := framesOf(tab, root)
+	quiz := frames["recall-weights"]
+	eval[any](quiz, `document.querySelector("[data-choice='3']").click()`)
+	tab.heard(`e.type === "answer" && e.on === "one" && e.question === "recall.weights" && e.choice === "3" && e.right === false`)
+	eval[any](quiz, `document.querySelector("[data-choice='2']").click()`)
+	tab.heard(`e.type === "answer" && e.on === "one" && e.choice === "2" && e.right === true`)
+	eval[any](tab, `document.querySelector("#one").reset()`)
+	quiz.until(`document.querySelector(".reveal").textContent === "" && !document.querySelector("[aria-pressed=true]")`)
+
+	puzzle := frames["puzzle"]
+	eval[any](puzzle, `document.querySelector("[data-lever=batch][value='64']").click()`)
+	tab.heard(`e.type === "answer" && e.on === "three" && e.right === true && e.choice.batch === "64"`)
+
+	if got := eval[bool](tab, `(async () => "result" in await document.querySelector("#two").get())()`); got {
+		t.Error("what is hidden is told")
+	}
+	if got := eval[[]string](frames["tank"], `[origin, ...[".tank b", ".verdict", "[data-island=settings]"].filter((s) => document.querySelector(s).checkVisibility())]`); !slices.Equal(got, []string{"null", "[data-island=settings]"}) {
+		t.Errorf("in the sandbox: %v", got)
+	}
+}
+
+// Strangers are not heard, by the figure or by the host.
+func TestStrangersAreNotHeard(t *testing.T) {
+	root := serve(t, "")
+	tab := opened(t, view{height: 1600})
+	tab.navigate(host(t, root, `
+<vrametre-figure id="one" figure="slots"></vrametre-figure>
+<iframe id="stranger" srcdoc="stranger"></iframe>`))
+	tab.heard(`e.type === "ready" && e.on === "one"`)
+	got := eval[[]any](tab, `(async () => {
+		const figure = document.querySelector("#one iframe"), stranger = document.querySelector("#stranger");
+		const before = heard.length, height = figure.style.height;
+		// A stranger speaks to the host, and so does the host itself.
+		stranger.contentWindow.eval("parent.postMessage({app: 'vrametre', v: 1, type: 'height', height: 7}, '*')");
+		postMessage({app: "vrametre", v: 1, type: "height", height: 8}, "*");
+		// A stranger speaks to the figure.
+		stranger.contentWindow.eval("parent.frames[0].postMessage({app: 'vrametre', v: 1, type: 'set', state: 'batch=77'}, '*')");
+		// The host speaks another language.
+		for (const message of [null, 1, "slide:", {app: "other", v: 1, type: "set", state: "batch=77"}, {app: "vrametre", v: 2, type: "set", state: "batch=77"}, {app: "vrametre", v: 1, type: "explode"}]) figure.contentWindow.postMessage(message, "*");
+		const { state } = await document.querySelector("#one").get();
+		return [heard.length - before, height === figure.style.height, state.includes("batch=32")];
+	})()`)
+	if got[0].(float64) != 0 || got[1] != true || got[2] != true {
+		t.Errorf("heard %v", got)
+	}
+}
+
+// Figures of one page share what they download.
+func TestFiguresShareTheirDownload(t *testing.T) {
+	var mu sync.Mutex
+	sent := map[string]int{}
+	files := os.DirFS(built)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		sent[r.URL.Path]++
+		mu.Unlock()
+		if strings.Contains(r.URL.Path, ".wasm.") { // as README tells hosts to serve files named by their hash
+			w = &cached{w}
+		}
+		site.Handler(files).ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	tab := opened(t, view{height: 2400})
+	tab.navigate(host(t, server.URL+"/", `<vrametre-figure id="one" figure="timeline"></vrametre-figure><vrametre-figure id="two" figure="memory"></vrametre-figure>`))
+	tab.heard(`e.type === "ready" && e.on === "one"`)
+	tab.heard(`e.type === "ready" && e.on === "two"`)
+	mu.Lock()
+	defer mu.Unlock()
+	modules := 0
+	for name, times := range sent {
+		// The offline worker may be bringing the other programs meanwhile.
+		if strings.HasPrefix(name, "/"+build.Lesson+".") && strings.HasSuffix(name, ".wasm.gz") {
+			modules += times
+		}
+	}
+	if modules != 1 {
+		t.Errorf("the module is sent %d times: %v", modules, sent)
+	}
+}
+
+// cached marks an answer as one that never changes.
+type cached struct{ http.ResponseWriter }
+
+func (c *cached) WriteHeader(status int) {
+	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *cached) Write(b []byte) (int, error) {
+	c.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return c.ResponseWriter.Write(b)
+}
+
+// The one address of all figures leads to each.
+func TestGalleryLeadsToFigures(t *testing.T) {
+	root := serve(t, "/cours/gpu")
+	for fragment, want := range map[string]string{
+		"v=1&fig=timeline&lang=en&batch=64&hide=nav": "en/embed/timeline/#v=1&batch=64&hide=nav",
+		"fig=slots": "embed/slots/#v=1",
+	} {
+		tab := open(t, root+"embed/#"+fragment, view{})
+		if got, want := eval[string](tab, `location.href`), root+want; got != want {
+			t.Errorf("%s leads to %s, want %s", fragment, got, want)
+		}
+	}
+	tab := opened(t, view{})
+	tab.navigate(root + "embed/#fig=" + url.QueryEscape("../../evil"))
+	if got := eval[string](tab, `document.querySelector("h1").textContent + location.pathname`); got != "Les figures à intégrer/cours/gpu/embed/" {
+		t.Errorf("a name that is none: %s", got)
+	}
+}

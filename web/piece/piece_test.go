@@ -1,0 +1,132 @@
+package piece
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"vrametre/content"
+	"vrametre/web/view"
+)
+
+func TestNamesAreOneOfAKind(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range All {
+		if seen[p.Name] || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(p.Name) {
+			t.Errorf("%q is no name, or has been", p.Name)
+		}
+		seen[p.Name] = true
+		if got, ok := Named(p.Name); !ok || got.Part != p.Part || Of(p.Page, p.Kind, p.Part) != p.Name {
+			t.Errorf("%s is not found", p.Name)
+		}
+	}
+	if _, ok := Named("nothing"); ok {
+		t.Error("nothing is found")
+	}
+}
+
+func TestTitles(t *testing.T) {
+	scene, err := view.Compute(view.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range content.Langs {
+		titles := map[string]bool{}
+		for _, p := range All {
+			title := p.Title(view.NewFigures(scene, lang))
+			if titles[title] || title == "" || strings.ContainsAny(title, "{}") {
+				t.Errorf("%s in %s is called %q", p.Name, lang, title)
+			}
+			titles[title] = true
+		}
+	}
+}
+
+// What an address says of its frame is kept, and nothing else.
+func TestParameters(t *testing.T) {
+	for _, c := range []struct{ fragment, want string }{
+		{"#v=1&batch=64&hide=nav,table&lock=gpu&gpu=t4&theme=dark", "&hide=nav,table&lock=gpu&theme=dark"},
+		{"v=1&batch=64", ""}, {"", ""}, {"weights", ""}, {"theme", ""}, {"id=3", "&id=3"},
+	} {
+		if got := Parameters(c.fragment); got != c.want {
+			t.Errorf("%q: %q, want %q", c.fragment, got, c.want)
+		}
+	}
+}
+
+// Each format shows the very part, state and parameters.
+func TestSnippets(t *testing.T) {
+	timeline, _ := Named("timeline")
+	f := Frame{Piece: timeline, Root: "https://example.org/gpu/", Lang: content.English, Title: `A "title" & more`, State: "v=1&batch=64&opt=sgd", Theme: "dark", Hide: "settings,result", Lock: "all"}
+	address := "https://example.org/gpu/en/embed/timeline/#v=1&batch=64&opt=sgd&theme=dark&hide=settings,result&lock=all"
+	if got := f.Address(); got != address {
+		t.Errorf("address %s", got)
+	}
+	escaped := strings.ReplaceAll(address, "&", "&amp;")
+	element := `<vrametre-figure figure="timeline" lang="en" state="batch=64&amp;opt=sgd" theme="dark" hide="settings,result" lock="all"></vrametre-figure>`
+	for format, want := range map[string]string{
+		FormatFrame:   `<iframe src="` + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="560" style="border:0" allow="clipboard-write" loading="lazy"></iframe>`,
+		FormatElement: `<script src="https://example.org/gpu/embed.js" async=""></script>` + "\n" + element,
+		FormatSphinx:  ".. vrametre:: timeline\n   :lang: en\n   :state: batch=64&opt=sgd\n   :theme: dark\n   :hide: settings,result\n   :lock: all",
+		FormatMyST:    ":::{iframe} " + address + "\n:width: 100%\nA \"title\" & more\n:::",
+		FormatMkDocs:  "# mkdocs.yml\nextra_javascript:\n  - https://example.org/gpu/embed.js\n\n" + element,
+		FormatReveal:  "<section>\n  <iframe data-src=\"" + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="560" style="border:0" allow="clipboard-write"></iframe>` + "\n</section>",
+		FormatLink:    address,
+	} {
+		if got := f.Snippet(format); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", format, got, want)
+		}
+	}
+	if got := f.Snippet(FormatMoodle); !strings.Contains(got, `<a href="`+escaped+`" target="_blank" rel="noopener">A "title" &amp; more</a>`) || !strings.Contains(got, "<iframe ") {
+		t.Errorf("moodle: %s", got)
+	}
+	plain := Frame{Piece: timeline, Root: "https://example.org/", Lang: content.French, Title: "T"}
+	if got, want := plain.Address(), "https://example.org/embed/timeline/#v=1"; got != want {
+		t.Errorf("as it comes: %s, want %s", got, want)
+	}
+}
+
+// The extension of Sphinx knows the same parts, and which have a picture.
+func TestDirectiveKnowsTheParts(t *testing.T) {
+	source, err := os.ReadFile("../sphinx/vrametre.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(name string) []string {
+		m := regexp.MustCompile(`(?s)\n` + name + ` = \((.*?)\)`).FindSubmatch(source)
+		if m == nil {
+			t.Fatalf("no %s", name)
+		}
+		var names []string
+		for _, quoted := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(m[1], -1) {
+			names = append(names, string(quoted[1]))
+		}
+		return names
+	}
+	var pictured, others, questions []string
+	for _, p := range All {
+		switch {
+		case p.Pictured():
+			pictured = append(pictured, p.Name)
+		case p.Kind == Quiz:
+			questions = append(questions, p.Name)
+		default:
+			others = append(others, p.Name)
+		}
+	}
+	var asked []string
+	sections := regexp.MustCompile(`for section in \(([^)]*)\)`).FindSubmatch(source)
+	for _, kind := range []string{"predict", "recall"} {
+		for _, quoted := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(sections[1], -1) {
+			asked = append(asked, kind+"-"+string(quoted[1]))
+		}
+	}
+	for what, pair := range map[string][2][]string{"PICTURED": {list("PICTURED"), pictured}, "OTHERS": {list("OTHERS"), others}, "QUESTIONS": {asked, questions}} {
+		got, want := slices.Sorted(slices.Values(pair[0])), slices.Sorted(slices.Values(pair[1]))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+}
