@@ -46,7 +46,11 @@ func (f *frame) tell(figures view.Figures) {
 	if now.MaxBatch != nil {
 		result["maxBatch"] = *now.MaxBatch
 	}
-	dispatch("state", map[string]any{"state": scene.State.Fragment(), "result": result})
+	state := scene.State.Fragment()
+	for _, link := range f.d.switches { // the whole page opens where the frame is
+		link.Set("hash", state)
+	}
+	dispatch("state", map[string]any{"state": state, "result": result})
 }
 
 // answered announces what the reader has chosen; nothing does in the lesson,

@@ -130,6 +130,9 @@ func TestFiguresInAnotherSite(t *testing.T) {
 	// Inside.
 	frames := framesOf(tab, root)
 	one, two := frames["timeline"], frames["memory"]
+	if href := eval[string](two, `document.querySelector(".whole a").href`); !strings.HasPrefix(href, root+"en/index.html#v=1&batch=256") {
+		t.Errorf("the whole page is at %s", href)
+	}
 	if got := eval[[]bool](one, `["range", "number"].flatMap((type) => ["batch", "side"].map((name) => document.querySelector("[data-control=" + name + "][type=" + type + "]").disabled))`); !slices.Equal(got, []bool{false, true, false, true}) {
 		t.Errorf("locked: %v", got)
 	}

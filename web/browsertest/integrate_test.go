@@ -52,6 +52,7 @@ func TestIntegrate(t *testing.T) {
 			t.Errorf("%s: %s, want %s", format, snippets[format], want)
 		}
 	}
+	choose("format", "link")
 	choose("piece", "predict-weights")
 	if got := eval[string](tab, code); !strings.HasPrefix(got, root+"embed/predict-weights/#") {
 		t.Errorf("another part: %s", got)
@@ -72,7 +73,7 @@ func TestIntegrate(t *testing.T) {
 	guest.heard(`e.type === "ready" && e.state.includes("batch=64")`)
 
 	// Every figure and the calculator have their button, in pages but not in frames.
-	for page, want := range map[string]int{"": 11, "atelier/": 4, "embed/timeline/": 0} {
+	for page, want := range map[string]int{"": 10, "atelier/": 4, "embed/timeline/": 0} {
 		tab.navigate(root + page)
 		tab.awake()
 		if n := eval[int](tab, `document.querySelectorAll("[data-integrate]").length`); n != want {
