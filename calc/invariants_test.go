@@ -630,12 +630,12 @@ func TestRandomNetworks(t *testing.T) {
 	}
 	for range tries {
 		var list []Layer
-		for range 1 + rng.IntN(4) {
+		for range 1 + rng.IntN(3) {
 			l := Layer{Type: types[rng.IntN(len(types))], Args: map[string]any{}}
 			for name := range need[l.Type] {
 				l.Args[name] = values[rng.IntN(6)]
 			}
-			for range rng.IntN(3) {
+			for range rng.IntN(4) / 2 {
 				l.Args[argumentNames[rng.IntN(len(argumentNames))]] = values[rng.IntN(len(values))]
 			}
 			if rng.IntN(4) == 0 && len(list) > 0 {
@@ -648,7 +648,7 @@ func TestRandomNetworks(t *testing.T) {
 		shapes := [][]int64{{8, 8, 8}, {4}, {8, 8}, {3, 4, 8, 8}, {16, 4}, {1}, {2, 2, 2, 2, 2}}
 		q := Request{Model: Model{Layers: list}, Input: Inputs{{Shape: shapes[rng.IntN(len(shapes))]}}, Batch: 1 + rng.Int64N(3), Loss: Losses[rng.IntN(len(Losses))],
 			Precision: Precisions[rng.IntN(len(Precisions))], Mode: []string{"train", "infer"}[rng.IntN(2)]}
-		if rng.IntN(3) == 0 {
+		if rng.IntN(8) == 0 {
 			q.Input[0].DType = "int64"
 		}
 		func() {
