@@ -68,7 +68,7 @@ func framesOf(from *tab, root string) map[string]*tab {
 // Each part fits its frame: no scroll bar at the height that it tells, at any width.
 func TestPartsFitTheirFrames(t *testing.T) {
 	root := serve(t, "")
-	for _, width := range []int64{320, 900} {
+	for _, width := range []int64{320, 720} {
 		tab := opened(t, view{width: width, height: 600})
 		for _, p := range piece.All {
 			if p.Kind == piece.Quiz && p.Part != "predict.weights" && p.Part != "recall.message" {
@@ -78,6 +78,9 @@ func TestPartsFitTheirFrames(t *testing.T) {
 			tab.awake()
 			if over := eval[[]float64](tab, `(() => { const e = document.documentElement; return [e.scrollWidth - e.clientWidth, e.scrollHeight - Math.max(innerHeight, Math.ceil(e.getBoundingClientRect().height))]; })()`); over[0] > 0 || over[1] > 0 {
 				t.Errorf("%s at %d pixels: %v pixels over its frame", p.Name, width, over)
+			}
+			if height := eval[float64](tab, `document.documentElement.getBoundingClientRect().height`); width == 720 && (height > float64(p.Height) || height < .75*float64(p.Height)) {
+				t.Errorf("%s is %v high, %d are said", p.Name, height, p.Height)
 			}
 			for _, violation := range violations(tab) {
 				t.Errorf("%s: %s", p.Name, violation)

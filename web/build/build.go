@@ -188,11 +188,11 @@ func (s *Site) scripts(options Options) error {
 // loader writes what other sites load, under names that never change: the script
 // of the element and the extension of Sphinx.
 func (s *Site) loader() error {
-	names := make([]string, len(piece.All))
-	for i, e := range piece.All {
-		names[i] = e.Name
+	heights := map[string]int{}
+	for _, p := range piece.All {
+		heights[p.Name] = p.Height
 	}
-	figures, err := json.Marshal(names)
+	figures, err := json.Marshal(heights)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,9 @@ type Piece struct {
 	Kind Kind
 	// Page is the page that it is a part of, Part its name there.
 	Page, Part string
+	// Height is about what it takes in a column 720 pixels wide, for pages that
+	// cannot be told.
+	Height int
 	// Settings are the controls that stand below it.
 	Settings []string
 }
@@ -60,26 +63,26 @@ var CalculatorSections = []string{"model", "training", "card", "result"}
 var All = func() []Piece {
 	const batch, side, optimizer, gpu = view.ScrubBatch, view.ScrubSide, island.ControlOptimizer, island.ControlGPU
 	list := []Piece{
-		{figure.Slots, Figure, lesson, figure.Slots, nil}, // chooses its optimizer itself
-		{figure.Images, Figure, lesson, figure.Images, []string{batch, side}},
-		{figure.Maps, Figure, lesson, figure.Maps, []string{batch, side}},
-		{figure.Timeline, Figure, lesson, figure.Timeline, []string{batch, side, optimizer}},
-		{island.Where, Island, lesson, island.Where, []string{batch, side, optimizer, view.ScrubBuffers, gpu}},
-		{Times8, Figure, lesson, Times8, []string{batch, side, optimizer}},
-		{figure.Memory, Figure, lesson, figure.Memory, []string{batch, side, optimizer, gpu}},
-		{figure.Blocks, Figure, lesson, figure.Blocks, []string{batch, side, optimizer}},
-		{figure.Infer, Figure, lesson, figure.Infer, []string{batch, side}},
-		{island.Tank, Island, lesson, island.Tank, []string{batch, side, optimizer, gpu}},
-		{ThePuzzle, Puzzle, lesson, "", nil},
+		{figure.Slots, Figure, lesson, figure.Slots, 260, nil}, // chooses its optimizer itself
+		{figure.Images, Figure, lesson, figure.Images, 540, []string{batch, side}},
+		{figure.Maps, Figure, lesson, figure.Maps, 800, []string{batch, side}},
+		{figure.Timeline, Figure, lesson, figure.Timeline, 760, []string{batch, side, optimizer}},
+		{island.Where, Island, lesson, island.Where, 740, []string{batch, side, optimizer, view.ScrubBuffers, gpu}},
+		{Times8, Figure, lesson, Times8, 320, []string{batch, side, optimizer}},
+		{figure.Memory, Figure, lesson, figure.Memory, 540, []string{batch, side, optimizer, gpu}},
+		{figure.Blocks, Figure, lesson, figure.Blocks, 480, []string{batch, side, optimizer}},
+		{figure.Infer, Figure, lesson, figure.Infer, 580, []string{batch, side}},
+		{island.Tank, Island, lesson, island.Tank, 220, []string{batch, side, optimizer, gpu}},
+		{ThePuzzle, Puzzle, lesson, "", 520, nil},
 	}
 	for _, name := range figure.Quizzes() {
-		list = append(list, Piece{strings.ReplaceAll(name, ".", "-"), Quiz, lesson, name, nil})
+		list = append(list, Piece{strings.ReplaceAll(name, ".", "-"), Quiz, lesson, name, 220, nil})
 	}
 	return append(list,
-		Piece{Calculator, Sections, workshop, "", nil},
-		Piece{workshop + "-" + figure.Timeline, Figure, workshop, figure.Timeline, []string{batch}},
-		Piece{workshop + "-" + figure.Memory, Figure, workshop, figure.Memory, []string{batch, gpu}},
-		Piece{figure.Layers, Figure, workshop, figure.Layers, []string{batch}},
+		Piece{Calculator, Sections, workshop, "", 1280, nil},
+		Piece{workshop + "-" + figure.Timeline, Figure, workshop, figure.Timeline, 740, []string{batch}},
+		Piece{workshop + "-" + figure.Memory, Figure, workshop, figure.Memory, 500, []string{batch, gpu}},
+		Piece{figure.Layers, Figure, workshop, figure.Layers, 800, []string{batch}},
 	)
 }()
 

@@ -1,9 +1,11 @@
 package piece
 
 import (
+	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,12 +69,12 @@ func TestSnippets(t *testing.T) {
 	escaped := strings.ReplaceAll(address, "&", "&amp;")
 	element := `<vrametre-figure figure="timeline" lang="en" state="batch=64&amp;opt=sgd" theme="dark" hide="settings,result" lock="all"></vrametre-figure>`
 	for format, want := range map[string]string{
-		FormatFrame:   `<iframe src="` + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="560" style="border:0" allow="clipboard-write" loading="lazy"></iframe>`,
+		FormatFrame:   `<iframe src="` + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="760" style="border:0" allow="clipboard-write" loading="lazy"></iframe>`,
 		FormatElement: `<script src="https://example.org/gpu/embed.js" async=""></script>` + "\n" + element,
 		FormatSphinx:  ".. vrametre:: timeline\n   :lang: en\n   :state: batch=64&opt=sgd\n   :theme: dark\n   :hide: settings,result\n   :lock: all",
 		FormatMyST:    ":::{iframe} " + address + "\n:width: 100%\nA \"title\" & more\n:::",
 		FormatMkDocs:  "# mkdocs.yml\nextra_javascript:\n  - https://example.org/gpu/embed.js\n\n" + element,
-		FormatReveal:  "<section>\n  <iframe data-src=\"" + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="560" style="border:0" allow="clipboard-write"></iframe>` + "\n</section>",
+		FormatReveal:  "<section>\n  <iframe data-src=\"" + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="760" style="border:0" allow="clipboard-write"></iframe>` + "\n</section>",
 		FormatLink:    address,
 	} {
 		if got := f.Snippet(format); got != want {
@@ -94,39 +96,45 @@ func TestDirectiveKnowsTheParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := func(name string) []string {
-		m := regexp.MustCompile(`(?s)\n` + name + ` = \((.*?)\)`).FindSubmatch(source)
+	table := func(name string) map[string]string {
+		m := regexp.MustCompile(`(?s)\n` + name + ` = \{(.*?)\}`).FindSubmatch(source)
 		if m == nil {
 			t.Fatalf("no %s", name)
 		}
-		var names []string
-		for _, quoted := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(m[1], -1) {
-			names = append(names, string(quoted[1]))
+		heights := map[string]string{}
+		for _, pair := range regexp.MustCompile(`"([^"]+)": (\d+)`).FindAllSubmatch(m[1], -1) {
+			heights[string(pair[1])] = string(pair[2])
 		}
-		return names
+		return heights
 	}
-	var pictured, others, questions []string
+	pictured, others, questions := map[string]string{}, map[string]string{}, []string{}
 	for _, p := range All {
-		switch {
+		switch height := strconv.Itoa(p.Height); {
 		case p.Pictured():
-			pictured = append(pictured, p.Name)
+			pictured[p.Name] = height
 		case p.Kind == Quiz:
-			questions = append(questions, p.Name)
+			questions = append(questions, p.Name+" "+height)
 		default:
-			others = append(others, p.Name)
+			others[p.Name] = height
 		}
 	}
 	var asked []string
 	sections := regexp.MustCompile(`for section in \(([^)]*)\)`).FindSubmatch(source)
+	height := regexp.MustCompile(`\nQUESTION = (\d+)`).FindSubmatch(source)
 	for _, kind := range []string{"predict", "recall"} {
 		for _, quoted := range regexp.MustCompile(`"([^"]+)"`).FindAllSubmatch(sections[1], -1) {
-			asked = append(asked, kind+"-"+string(quoted[1]))
+			asked = append(asked, kind+"-"+string(quoted[1])+" "+string(height[1]))
 		}
 	}
-	for what, pair := range map[string][2][]string{"PICTURED": {list("PICTURED"), pictured}, "OTHERS": {list("OTHERS"), others}, "QUESTIONS": {asked, questions}} {
-		got, want := slices.Sorted(slices.Values(pair[0])), slices.Sorted(slices.Values(pair[1]))
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+	if got := table("PICTURED"); !maps.Equal(got, pictured) {
+		t.Errorf("PICTURED: %v, want %v", got, pictured)
+	}
+	if got := table("OTHERS"); !maps.Equal(got, others) {
+		t.Errorf("OTHERS: %v, want %v", got, others)
+	}
+	slices.Sort(asked)
+	slices.Sort(questions)
+	if !slices.Equal(asked, questions) {
+		t.Errorf("QUESTIONS: %v, want %v", asked, questions)
 	}
 }

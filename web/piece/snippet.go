@@ -1,6 +1,7 @@
 package piece
 
 import (
+	"strconv"
 	"strings"
 
 	"vrametre/content"
@@ -73,7 +74,7 @@ func (f Frame) element() string {
 
 // iframe is a plain frame, whose address is in an attribute.
 func (f Frame) iframe(source string, more ...string) string {
-	attributes := markup.A(source, f.Address(), "title", f.Title, "width", "100%", "height", f.height(), "style", "border:0", "allow", "clipboard-write")
+	attributes := markup.A(source, f.Address(), "title", f.Title, "width", "100%", "height", strconv.Itoa(f.Piece.Height), "style", "border:0", "allow", "clipboard-write")
 	return markup.Elem("iframe", append(attributes, markup.A(more...)...)).HTML()
 }
 
@@ -103,15 +104,4 @@ func (f Frame) Snippet(format string) string {
 		return "<section>\n  " + f.iframe("data-src") + "\n</section>"
 	}
 	return f.Address()
-}
-
-// height is that of a part in a column of a usual width, in pixels.
-func (f Frame) height() string {
-	switch {
-	case f.Piece.Kind == Quiz:
-		return "320"
-	case f.Piece.Kind == Sections:
-		return "1200"
-	}
-	return "560"
 }

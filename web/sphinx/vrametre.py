@@ -39,21 +39,22 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-# The parts that have a picture, and the others.
-PICTURED = (
-    "slots", "images", "maps", "timeline", "where", "times8", "memory", "blocks", "infer", "tank",
-    "atelier-timeline", "atelier-memory", "layers",
-)  # fmt: skip
-OTHERS = ("puzzle", "atelier")
-QUESTIONS = tuple(
-    f"{kind}-{section}"
+# The parts that have a picture and the others, with their height in pixels in a
+# column of 720, for frames that are not told.
+PICTURED = {
+    "slots": 260, "images": 540, "maps": 800, "timeline": 760, "where": 740, "times8": 320, "memory": 540,
+    "blocks": 480, "infer": 580, "tank": 220, "atelier-timeline": 740, "atelier-memory": 500, "layers": 800,
+}  # fmt: skip
+OTHERS = {"puzzle": 520, "atelier": 1280}
+QUESTION = 220
+QUESTIONS = {
+    f"{kind}-{section}": QUESTION
     for kind in ("predict", "recall")
     for section in ("activations", "batch", "buffers", "compute", "inference", "message", "times8", "total", "weights")
-)
-FIGURES = PICTURED + OTHERS + QUESTIONS
+}
+FIGURES = {**PICTURED, **OTHERS, **QUESTIONS}
 LANGUAGES = ("fr", "en")  # the first at the root of the site
 HIDDEN = ("settings", "result", "caption", "table", "tank", "nav")
-HEIGHT = 420
 
 # What may stand in a fragment as it is.
 SAFE = "&=,;~+%:.-_!*'()/"
@@ -64,7 +65,7 @@ class vrametre_figure(nodes.General, nodes.Element):
 
 
 def figure(argument: str) -> str:
-    return directives.choice(argument, FIGURES)
+    return directives.choice(argument, tuple(FIGURES))
 
 
 def theme(argument: str) -> str:
@@ -134,7 +135,7 @@ class Vrametre(SphinxDirective):
 
         node = vrametre_figure(
             "", figure=name, page=page, root=root, lang=lang, title=title, fragment=fragment,
-            height=self.options.get("height", HEIGHT), frame="frame" in self.options,
+            height=self.options.get("height", FIGURES[name]), frame="frame" in self.options,
         )  # fmt: skip
         link = nodes.reference("", "", refuri=page)
         if name in PICTURED:

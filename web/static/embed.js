@@ -4,7 +4,6 @@ import { given, write } from "./fragment.js";
 
 const site = new URL(".", document.currentScript.src);
 const parameters = ["theme", "hide", "lock"];
-const usual = 420; // pixels, until the figure tells its height
 const highest = 20000;
 
 class VrametreFigure extends HTMLElement {
@@ -53,8 +52,8 @@ class VrametreFigure extends HTMLElement {
 
   #open() {
     const name = this.getAttribute("figure");
-    if (!FIGURES.includes(name)) {
-      console.error(`<vrametre-figure figure="${name}">: there is no such figure. There are: ${FIGURES.join(", ")}.`);
+    if (!(FIGURES[name] > 0)) {
+      console.error(`<vrametre-figure figure="${name}">: there is no such figure. There are: ${Object.keys(FIGURES).join(", ")}.`);
       return; // what stands in the element stays
     }
     const lang = this.getAttribute("lang") ?? document.documentElement.lang.slice(0, 2);
@@ -72,7 +71,8 @@ class VrametreFigure extends HTMLElement {
     frame.allow = "clipboard-write";
     frame.title = this.title || `vramètre, ${name}`; // until the figure tells its own
     frame.src = source;
-    Object.assign(frame.style, { display: "block", width: "100%", border: "0", height: `${Number(this.getAttribute("height")) || usual}px` });
+    // Until the figure tells its height, that of a column of usual width.
+    Object.assign(frame.style, { display: "block", width: "100%", border: "0", height: `${Number(this.getAttribute("height")) || FIGURES[name]}px` });
     this.style.display ||= "block";
     this.#ready = new Promise((resolve) => (this.#awake = resolve));
     this.#frame = frame;
