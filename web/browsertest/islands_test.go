@@ -703,7 +703,7 @@ func TestOffline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"", "index.html", "en/", "en/index.html", "en", "?from=mail", "#v=1&batch=64", "en/?a=b#v=1&batch=64", measurements, "en/" + measurements} {
+		for _, path := range []string{"", "index.html", "en/", "en/index.html", "en", measurements, "en/" + measurements, "?from=mail", "#v=1&batch=64", "en/?a=b#v=1&batch=64"} {
 			tab.navigate("about:blank")
 			tab.navigate(root + path)
 			tab.awake()
