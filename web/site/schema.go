@@ -26,6 +26,9 @@ func (b *builder) writeSchemas() error {
 	if err := b.write(typesName, []byte(types(described))); err != nil {
 		return err
 	}
+	if err := b.write(embedTypesName, []byte(embedTypes())); err != nil {
+		return err
+	}
 	for name, schema := range map[string]*jsonschema.Schema{
 		"request":     schemaOf(calc.Request{}, described),
 		"result":      schemaOf(calc.Result{}, described),

@@ -59,7 +59,28 @@ void explain(12);
 void estimate().then((result) => result.peak.nowhere);
 `
 
-// The types accept what the engine takes and refuse what it does not.
+// course is a page with a figure.
+const course = `import type { Figure, FigureState } from "./embed.js";
+
+const figure = document.createElement("vrametre-figure");
+const name: Figure = "timeline";
+figure.setAttribute("figure", name);
+figure.addEventListener("answer", ({ detail }) => { const right: boolean = detail.right; void right; });
+figure.addEventListener("state", (event) => { const live: number | undefined = event.detail.result?.live; void live; });
+figure.addEventListener("click", () => {});
+void figure.set({ batch: 64, gpu: "tesla-t4" }).then(() => figure.get()).then((told: FigureState) => told.state);
+void figure.reset();
+
+// @ts-expect-error
+const none: Figure = "nothing";
+// @ts-expect-error
+void figure.set(64);
+// @ts-expect-error
+figure.addEventListener("height", ({ detail }) => detail.width);
+void none;
+`
+
+// The types accept what the engine and the element take and refuse what they do not.
 func TestTypesCompile(t *testing.T) {
 	root, err := build.Root()
 	if err != nil {
@@ -72,8 +93,11 @@ func TestTypesCompile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "program.ts"), []byte(program), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "course.ts"), []byte(course), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	compiler := filepath.Join(root, "web", "build", "node_modules", "typescript", "bin", "tsc")
-	cmd := exec.Command("node", compiler, "--strict", "--noEmit", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext", "program.ts")
+	cmd := exec.Command("node", compiler, "--strict", "--noEmit", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--target", "es2022", "--module", "nodenext", "program.ts", "course.ts")
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

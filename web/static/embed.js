@@ -88,8 +88,8 @@ class VrametreFigure extends HTMLElement {
   // of an opaque origin says "null".
   #hear = ({ source, origin, data }) => {
     if (!this.#frame || source !== this.#frame.contentWindow || (origin !== site.origin && origin !== "null")) return;
-    if (data?.app !== "vrametre" || data.v !== 1) return;
-    const { type, height, title, re, ...detail } = data;
+    const { app, v, type, height, title, re, ...detail } = data ?? {};
+    if (app !== "vrametre" || v !== 1) return;
     switch (type) {
       case "height":
         if (!Number.isFinite(height) || height < 0) return;
