@@ -23,11 +23,18 @@ import (
 // ROOT, and returns its address. The page collects the events of its figures.
 func host(t *testing.T, root, body string) string {
 	t.Helper()
-	page := `<!doctype html><html lang="fr"><meta charset="utf-8"><title>Cours</title><body style="margin:0;width:720px">` + strings.ReplaceAll(body, "ROOT", root) + `
-<script>window.heard = []; for (const type of ["ready", "height", "state", "answer"]) addEventListener(type, (e) => heard.push({type, on: e.target.id, ...e.detail}));</script>
+	page := `<!doctype html><html lang="fr"><meta charset="utf-8"><title>Cours</title><link rel="icon" href="data:,"><body>` + strings.ReplaceAll(body, "ROOT", root) + `
+<script nonce="host">window.heard = []; addEventListener("message", ({data}) => data?.app === "vrametre" && !document.querySelector("vrametre-figure") && heard.push({...data, on: ""})); for (const type of ["ready", "height", "state", "answer"]) addEventListener(type, (e) => heard.push({type, on: e.target.id, ...e.detail}));</script>
 <script src="` + root + `embed.js"></script>`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == "/stranger" { // says what it is told to, and that it has
+			fmt.Fprint(w, `<script>addEventListener("message", ({data: {to, message}}) => { (to === "host" ? parent : parent.document.querySelector("#one iframe").contentWindow).postMessage(message, "*"); parent.postMessage("said", "*"); })</script>`)
+			return
+		}
+		// A strict host: no style of its own, no script but its own and ours.
+		origin := root[:strings.Index(root[len("http://"):], "/")+len("http://")]
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src data:; script-src 'nonce-host' "+origin+"; frame-src 'self' "+origin)
 		fmt.Fprint(w, page)
 	}))
 	t.Cleanup(server.Close)
@@ -98,6 +105,10 @@ func TestFiguresInAnotherSite(t *testing.T) {
 	address := host(t, root, `
 <vrametre-figure id="one" figure="timeline" state="batch=64" hide="caption,nav" lock="side"></vrametre-figure>
 <vrametre-figure id="two" figure="memory" lang="en" theme="dark" lock="all"></vrametre-figure>`)
+	console, err := watch(tab)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tab.navigate(address)
 	tab.heard(`e.type === "ready" && e.on === "one"`)
 	tab.heard(`e.type === "ready" && e.on === "two"`)
@@ -152,6 +163,9 @@ func TestFiguresInAnotherSite(t *testing.T) {
 	one.put(`[data-control=batch][type=range]`, "200")
 	tab.heard(`e.type === "state" && e.on === "one" && e.state.includes("batch=200")`)
 	one.until(`location.hash.includes("batch=200") && location.hash.includes("hide=caption,nav") && location.hash.includes("lock=side")`)
+	for _, message := range console() {
+		t.Errorf("console of the host: %s", message)
+	}
 	for name, frame := range frames {
 		said, err := watch(frame)
 		if err != nil {
@@ -206,16 +220,20 @@ func TestStrangersAreNotHeard(t *testing.T) {
 	tab := opened(t, view{height: 1600})
 	tab.navigate(host(t, root, `
 <vrametre-figure id="one" figure="slots"></vrametre-figure>
-<iframe id="stranger" srcdoc="stranger"></iframe>`))
+<iframe id="stranger" src="stranger"></iframe>`))
 	tab.heard(`e.type === "ready" && e.on === "one"`)
 	got := eval[[]any](tab, `(async () => {
 		const figure = document.querySelector("#one iframe"), stranger = document.querySelector("#stranger");
 		const before = heard.length, height = figure.style.height;
 		// A stranger speaks to the host, and so does the host itself.
-		stranger.contentWindow.eval("parent.postMessage({app: 'vrametre', v: 1, type: 'height', height: 7}, '*')");
+		const says = (to, message) => new Promise((resolve) => {
+			addEventListener("message", ({data}) => data === "said" && resolve());
+			stranger.contentWindow.postMessage({to, message}, "*");
+		});
+		await says("host", {app: "vrametre", v: 1, type: "height", height: 7});
 		postMessage({app: "vrametre", v: 1, type: "height", height: 8}, "*");
 		// A stranger speaks to the figure.
-		stranger.contentWindow.eval("parent.frames[0].postMessage({app: 'vrametre', v: 1, type: 'set', state: 'batch=77'}, '*')");
+		await says("figure", {app: "vrametre", v: 1, type: "set", state: "batch=77"});
 		// The host speaks another language.
 		for (const message of [null, 1, "slide:", {app: "other", v: 1, type: "set", state: "batch=77"}, {app: "vrametre", v: 2, type: "set", state: "batch=77"}, {app: "vrametre", v: 1, type: "explode"}]) figure.contentWindow.postMessage(message, "*");
 		const { state } = await document.querySelector("#one").get();
@@ -289,4 +307,21 @@ func TestGalleryLeadsToFigures(t *testing.T) {
 	if got := eval[string](tab, `document.querySelector("h1").textContent + location.pathname`); got != "Les figures à intégrer/cours/gpu/embed/" {
 		t.Errorf("a name that is none: %s", got)
 	}
+}
+
+// After one visit a figure in another site's page opens without its server, and
+// so does any other figure.
+func TestPartsStayOffline(t *testing.T) {
+	root, server := closable(t, built, "/cours/gpu")
+	tab := opened(t, view{height: 1600})
+	address := host(t, root, `<iframe src="ROOTembed/timeline/#v=1&batch=64&id=first"></iframe>`)
+	tab.navigate(address)
+	tab.heard(`e.type === "ready" && e.id === "first"`)
+	framesOf(tab, root)["timeline"].kept()
+	server.CloseClientConnections()
+	server.Close()
+	eval[any](tab, `location.reload()`)
+	tab.until(`self.heard?.some((e) => e.type === "ready" && e.id === "first" && e.state.includes("batch=64"))`)
+	eval[any](tab, `document.querySelector("iframe").src = "`+root+`en/embed/memory/#v=1&id=second"`)
+	tab.heard(`e.type === "ready" && e.id === "second" && e.figure === "memory"`)
 }
