@@ -83,6 +83,21 @@ func (p *Page) count() {
 	for cause, s := range surplus {
 		p.facts[cause+".low"], p.facts[cause+".high"] = view.Binary(p.lang, s[0]), view.Binary(p.lang, s[1])
 	}
+	// the largest batch with the surplus, and the smallest of the same networks without it
+	var with, without int64
+	networks := map[string]bool{}
+	for _, c := range p.study.Missed() {
+		if c.Cause == validate.CauseWorkspace {
+			networks[c.Request.Model.Preset] = true
+			with = max(with, c.Request.Batch)
+		}
+	}
+	for _, c := range p.study.Cases {
+		if networks[c.Request.Model.Preset] && c.Cause == "" && (without == 0 || c.Request.Batch < without) {
+			without = c.Request.Batch
+		}
+	}
+	p.facts["surplus.until"], p.facts["surplus.from"] = view.Count(p.lang, with), view.Count(p.lang, without)
 	number("cases", len(p.study.Cases))
 	number("within", within)
 	number("missed", len(p.study.Missed()))

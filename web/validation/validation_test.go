@@ -287,6 +287,32 @@ func TestTablesAreAccessible(t *testing.T) {
 	}
 }
 
+// What the text says of the surplus of cuDNN's workspaces holds for every row of those networks.
+func TestSurplusHasALimit(t *testing.T) {
+	s := studied(t)
+	page := New(s, content.English, "")
+	fact := func(name string) int64 {
+		text, ok := page.Fact(name)
+		n, err := strconv.ParseInt(strings.ReplaceAll(text, ",", ""), 10, 64)
+		if !ok || err != nil {
+			t.Fatalf("%s is %q", name, text)
+		}
+		return n
+	}
+	until, from := fact("surplus.until"), fact("surplus.from")
+	networks := map[string]bool{}
+	for _, c := range s.Cases {
+		if c.Cause == validate.CauseWorkspace {
+			networks[c.Request.Model.Preset] = true
+		}
+	}
+	for _, c := range s.Cases {
+		if n := c.Request.Batch; networks[c.Request.Model.Preset] && (c.Missed && n > until || !c.Missed && n < from || until >= from) {
+			t.Errorf("%s: batch %d, missed %v; the surplus is said to be there up to %d and gone from %d on", c.ID, n, c.Missed, until, from)
+		}
+	}
+}
+
 func TestBadBlocks(t *testing.T) {
 	page := New(studied(t), content.English, "")
 	for _, c := range []struct{ part, text, want string }{
