@@ -44,7 +44,7 @@ func tracedPrecision(t *trace.Trace) string {
 // trace is a network recorded in PyTorch. Version and precision default to the recorded ones; where the request
 // names others, the rules turn one into the other, with a warning.
 func (q *query) trace() (*network, error) {
-	t, err := trace.Parse(q.Model.Trace)
+	t, err := q.Model.parseTrace()
 	if err != nil {
 		return nil, err
 	}

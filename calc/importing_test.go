@@ -79,7 +79,7 @@ func TestTraceIsThePreset(t *testing.T) {
 // TestTraceShown: a trace shows its modules, also as a file, and gives the same answer.
 func TestTraceShown(t *testing.T) {
 	m := tracedModel(t, "gpt")
-	shown, err := Read(m, nil)
+	shown, err := Read(Request{Model: m})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestTraceShown(t *testing.T) {
 		t.Errorf("%d parameters, %s, %d in the tree", shown.Parameters, shown.Tree.Class, shown.Tree.Params)
 	}
 	f := Model{File: &File{Name: "trace.json", Base64: m.Trace}}
-	if shown, err = Read(f, nil); err != nil || shown.Kind != "trace" {
+	if shown, err = Read(Request{Model: f}); err != nil || shown.Kind != "trace" {
 		t.Errorf("%v %v", shown, err)
 	}
 	a, err := Estimate(Request{Model: m, Batch: 4})

@@ -4,6 +4,7 @@ package calc
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 
@@ -18,13 +19,77 @@ import (
 	"vrametre/calc/read/trace"
 )
 
-// Read understands Model.Torch, Model.Summary, Model.HF, Model.Trace or Model.File without estimating anything: the tree to
-// show and edit, its parameters, what it was recognised as, and warnings with their lines. in are the inputs the caller gave, which some
-// models' sizes depend on. Its error is an *Error.
-func Read(m Model, in Inputs) (*read.Model, error) {
+// Recognise says which of a model's texts a text is: a trace, a config.json, a summary table or, where it is none of
+// them, print(model).
+func Recognise(text string) Model {
+	text = strings.TrimPrefix(text, "\ufeff")
+	switch trimmed := strings.TrimLeft(text, " \t\r\n"); {
+	case strings.HasPrefix(trimmed, "{"):
+		data := []byte(text) // as it was written, so that lines are the text's
+		switch {
+		case trace.Is([]byte(trimmed[:min(len(trimmed), 1<<10)])):
+			return Model{Trace: data}
+		case file.IsIndex(data):
+			return Model{File: &File{Name: "model.safetensors.index.json", Base64: data}}
+		}
+		return Model{HF: data}
+	case summary.Is(text):
+		return Model{Summary: text}
+	}
+	return Model{Torch: text}
+}
+
+// Open recognises a file of size bytes by its first ones. A text is read whole and given back; of a model file only the
+// header is read, later. The error is an *Error.
+func Open(name string, r io.ReaderAt, size int64) (m Model, text string, err error) {
+	kind, err := file.Kind(name, r, size)
+	if err != nil {
+		return m, "", err
+	}
+	if kind != file.Unknown && kind != file.JSON && kind != file.Index {
+		return Model{File: &File{Name: name, Source: r, Size: size}}, "", nil
+	}
+	data, err := file.Text(name, r, size)
+	if err != nil {
+		return m, "", err
+	}
+	return Recognise(string(data)), string(data), nil
+}
+
+// Read understands the model of a request, a text or a file, without estimating anything: the tree to show and edit, its
+// parameters, what it was recognised as, and warnings with their lines. The request's inputs and number of classes, which
+// some sizes depend on, count. Its error is an *Error.
+func Read(r Request) (*read.Model, error) {
+	memo := r.Model.Memo
+	if memo == nil {
+		return readAnew(r)
+	}
+	of := fmt.Sprint(r.Input, r.NumClasses)
+	if memo.of != of {
+		memo.of = of
+		memo.model, memo.err = readAnew(r)
+	}
+	return memo.model, memo.err
+}
+
+func readAnew(r Request) (*read.Model, error) {
+	m, err := understandModel(r.Model, r.Input)
+	if err == nil && r.NumClasses > 0 {
+		err = m.SetClasses(int64(r.NumClasses))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func understandModel(m Model, in Inputs) (*read.Model, error) {
 	var shape []int64
 	if len(in) > 0 {
 		shape = in[0].Shape
+		if len(shape) == 0 && in[0].Tokens > 0 {
+			shape = []int64{in[0].Tokens}
+		}
 	}
 	switch {
 	case m.Torch != "":
@@ -34,7 +99,7 @@ func Read(m Model, in Inputs) (*read.Model, error) {
 	case m.HF != nil:
 		return hf.Read(m.HF, in.tokens())
 	case m.Trace != nil:
-		t, err := trace.Parse(m.Trace)
+		t, err := m.parseTrace()
 		if err != nil {
 			return nil, err
 		}
@@ -44,6 +109,20 @@ func Read(m Model, in Inputs) (*read.Model, error) {
 		return file.Read(m.File.Name, r, size, in.tokens())
 	}
 	return nil, fault.New("model-kind", "model")
+}
+
+// parseTrace reads the trace, once where there is a memo.
+func (m *Model) parseTrace() (*trace.Trace, error) {
+	if m.Memo != nil {
+		if t, ok := m.Memo.trace.(*trace.Trace); ok {
+			return t, nil
+		}
+	}
+	t, err := trace.Parse(m.Trace)
+	if err == nil && m.Memo != nil {
+		m.Memo.trace = t
+	}
+	return t, err
 }
 
 // tokens is the sequence length that the caller gave, 0 without one.
@@ -74,10 +153,13 @@ func whole(f *File) ([]byte, error) {
 
 // read is the network of a pasted model.
 func (q *query) read() (*network, error) {
-	m, err := Read(q.Model, q.Input)
+	shared, err := Read(q.Request)
 	if err != nil {
 		return nil, err
 	}
+	kept := *shared // what follows adds warnings of this request's
+	m := &kept
+	m.Warnings = m.Warnings[:len(m.Warnings):len(m.Warnings)]
 	if m.Missing != nil {
 		return nil, m.Missing
 	}
@@ -97,7 +179,11 @@ func (q *query) read() (*network, error) {
 		inner := func(paths []string) []string {
 			out := make([]string, len(paths))
 			for i, p := range paths {
-				out[i] = strings.TrimPrefix(p, m.Prefix+".")
+				if inside, ok := strings.CutPrefix(p, m.Prefix+"."); ok {
+					out[i] = inside
+				} else if p != "" && p != m.Prefix && !strings.HasPrefix(m.Prefix, p+".") { // of what stands around the network: all of it
+					out[i] = p
+				}
 			}
 			return out
 		}
@@ -107,6 +193,9 @@ func (q *query) read() (*network, error) {
 	if len(n.inputs) < len(q.Input) {
 		n.inputs = make([]models.Input, len(q.Input))
 		copy(n.inputs, m.Inputs)
+		if m.IDs && len(m.Inputs) == 0 {
+			n.inputs[0].Below = 1 << 31
+		}
 	}
 	if len(n.inputs) == 0 {
 		return nil, fault.New("input-missing", "input")

@@ -83,7 +83,7 @@ func TestGoldenPrints(t *testing.T) {
 	exact, total := 0, 0
 	for _, p := range prints(t) {
 		t.Run(p.Name, func(t *testing.T) {
-			m, err := Read(Model{Torch: p.text}, p.inputs())
+			m, err := Read(Request{Model: Model{Torch: p.text}, Input: p.inputs()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func BenchmarkResNet50Print(b *testing.B) {
 	}
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Read(Model{Torch: string(text)}, nil); err != nil {
+			if _, err := Read(Request{Model: Model{Torch: string(text)}}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -206,7 +206,7 @@ func TestTreePaths(t *testing.T) {
 		"keras":        {Summary: callsOf(t, "lenet5", 2).keras()},
 		"config":       {HF: []byte(`{"model_type": "gpt2", "vocab_size": 320, "n_positions": 64, "n_embd": 64, "n_layer": 2, "n_head": 4}`)},
 	} {
-		got, err := Read(m, nil)
+		got, err := Read(Request{Model: m})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -229,7 +229,7 @@ func TestTreePaths(t *testing.T) {
 			t.Errorf("%s: %d paths", name, paths)
 		}
 	}
-	m, err := Read(Model{Torch: peft}, nil)
+	m, err := Read(Request{Model: Model{Torch: peft}})
 	if err != nil || m.Trainable != 2*(8*64+64*8) || m.Parameters != 2*320*64+2*(4*64*64+3*64*96+2*64)+64+m.Trainable {
 		t.Errorf("LoRA: %d of %d trainable (%v)", m.Trainable, m.Parameters, err)
 	}

@@ -3,6 +3,8 @@ package calc
 import (
 	"encoding/json"
 	"io"
+
+	"vrametre/calc/read"
 )
 
 // Request asks how much memory one training step (or one inference) takes.
@@ -14,7 +16,8 @@ type Request struct {
 	// Input lists the model's inputs, per sample (without the batch
 	// dimension). Empty: the preset's own.
 	Input Inputs `json:"input,omitempty"`
-	// NumClasses is the number of classes of the loss's target, where the model does not say.
+	// NumClasses is the number of classes: of a preset or of a model that was read, whose last layer it resizes. It is an
+	// error where that layer is not known.
 	NumClasses int `json:"num_classes,omitzero"`
 	// Batch is the number of samples per step and per card (the micro-batch). Default 32.
 	Batch int64 `json:"batch,omitzero"`
@@ -39,7 +42,8 @@ type Request struct {
 	PyTorch string `json:"pytorch,omitzero"`
 	// Checkpointing is none (default), every-block, or a list of module paths.
 	Checkpointing Checkpointing `json:"checkpointing,omitzero"`
-	// Frozen lists module paths whose parameters have requires_grad=False.
+	// Frozen lists module paths whose parameters have requires_grad=False. In a path, here and in Checkpointing, a
+	// part such as "0-11" stands for each of 0 to 11.
 	Frozen  []string `json:"frozen,omitempty"`
 	Adapter *Adapter `json:"adapter,omitempty"`
 	// Attention is the kernel of scaled_dot_product_attention: auto (default), math, flash or efficient.
@@ -72,6 +76,16 @@ type Model struct {
 	// Layers is a chain, or a graph where layers have names and inputs.
 	Layers []Layer `json:"layers,omitempty"`
 	File   *File   `json:"file,omitempty"`
+	// Memo, where the caller gives one, keeps what was understood of a text or a file between requests about it.
+	Memo *Memo `json:"-"`
+}
+
+// Memo remembers the last reading of one model, which must not change meanwhile. It is not for concurrent use.
+type Memo struct {
+	of    string
+	model *read.Model
+	err   error
+	trace any // the parsed trace
 }
 
 // Layer is one module or functional operation of Model.Layers. In JSON the

@@ -229,7 +229,7 @@ func TestSummaries(t *testing.T) {
 	check := func(name, kind, text string) {
 		t.Run(name+"/"+kind, func(t *testing.T) {
 			p, _ := models.Find(name)
-			m, err := Read(Model{Summary: text}, nil)
+			m, err := Read(Request{Model: Model{Summary: text}})
 			if err != nil {
 				t.Fatal(err)
 			}

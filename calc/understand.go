@@ -139,6 +139,13 @@ func understand(r Request) (*query, error) {
 	if q.NumClasses < 0 || q.NumClasses > 1<<24 {
 		return nil, fault.New("field-range", "num_classes", "value", q.NumClasses, "low", 1, "high", 1<<24)
 	}
+	var err error
+	if q.Frozen, err = expand("frozen", q.Frozen); err != nil {
+		return nil, err
+	}
+	if q.Checkpointing.Paths, err = expand("checkpointing", q.Checkpointing.Paths); err != nil {
+		return nil, err
+	}
 	for i, in := range q.Input {
 		at := "input"
 		if len(q.Input) > 1 {
@@ -211,6 +218,55 @@ func (q *query) optimizer() error {
 		return fault.New("optimizer-kernels", "optimizer.fused")
 	}
 	return nil
+}
+
+// maxPaths bounds what ranges in paths stand for.
+const maxPaths = 20_000
+
+// expand writes out the ranges of module paths: "layer.0-11.attention" is that of each of twelve layers.
+func expand(field string, paths []string) ([]string, error) {
+	var out []string
+	for _, path := range paths {
+		all := []string{""}
+		for i, part := range strings.Split(path, ".") {
+			names := []string{part}
+			if low, high, ok := span(part); ok {
+				if high-low >= maxPaths {
+					return nil, fault.New("paths-many", field, "path", path, "limit", maxPaths)
+				}
+				names = nil
+				for n := low; n <= high; n++ {
+					names = append(names, strconv.Itoa(n))
+				}
+			}
+			if len(all)*len(names)+len(out) > maxPaths {
+				return nil, fault.New("paths-many", field, "path", path, "limit", maxPaths)
+			}
+			longer := make([]string, 0, len(all)*len(names))
+			for _, a := range all {
+				for _, name := range names {
+					if i > 0 {
+						name = a + "." + name
+					}
+					longer = append(longer, name)
+				}
+			}
+			all = longer
+		}
+		out = append(out, all...)
+	}
+	return out, nil
+}
+
+// span reads "0-11".
+func span(part string) (low, high int, ok bool) {
+	from, to, ok := strings.Cut(part, "-")
+	if !ok {
+		return 0, 0, false
+	}
+	low, err := strconv.Atoi(from)
+	high, err2 := strconv.Atoi(to)
+	return low, high, err == nil && err2 == nil && low >= 0 && high >= low
 }
 
 func (q *query) adapter() error {

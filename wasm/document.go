@@ -10,6 +10,7 @@ import (
 	"syscall/js"
 	"time"
 
+	"vrametre/calc"
 	"vrametre/web/chart"
 	"vrametre/web/figure"
 	"vrametre/web/ui"
@@ -86,6 +87,15 @@ func (d *document) listen(page *ui.Page) {
 	d.switches = d.all("[data-lang-switch], [data-state-link]")
 	d.carry(page.Address())
 	d.figures = newFigures(d, page)
+	if calc.Whole {
+		bindFiles(d, page)
+	}
+	for _, button := range d.all("[data-copies]") {
+		d.figures.on(button, "click", func(js.Value) {
+			copied := d.root.Call("getElementById", attribute(button, "data-copies"))
+			d.tellCopy(copied.Get("textContent"), button.Get("parentElement").Call("querySelector", ".said"))
+		})
+	}
 	d.explain = func() { bindNumbers(d, page) }
 	bindIntegrators(d, page)
 	d.untouched = page.Untouched
@@ -156,7 +166,7 @@ func (d *document) Show(f view.Figures, moving bool) {
 	if d.frame != nil && !moving {
 		d.frame.tell(f)
 	}
-	d.figures.show(figure.Of(f), state.With(view.ScrubBatch, 1).Fragment(), !moving, d.fresh && d.untouched())
+	d.figures.show(figure.Of(f), state.With(view.ScrubBatch, 1), !moving, d.fresh && d.untouched())
 	d.fresh = false
 }
 
@@ -380,6 +390,17 @@ func (d *document) copyText(text js.Value, done func(bool)) {
 	copied = js.FuncOf(func(js.Value, []js.Value) any { release(); done(true); return nil })
 	refused = js.FuncOf(func(js.Value, []js.Value) any { release(); done(d.copySelection(text)); return nil })
 	clipboard.Call("writeText", text).Call("then", copied, refused)
+}
+
+// tellCopy copies a text, and says beside it whether it could.
+func (d *document) tellCopy(text, said js.Value) {
+	d.copyText(text, func(copied bool) {
+		words := attribute(said, "data-refused")
+		if copied {
+			words = attribute(said, "data-said")
+		}
+		said.Set("textContent", words)
+	})
 }
 
 // copySelection copies through a selected field, the way before clipboards.

@@ -11,6 +11,7 @@ import (
 	"vrametre/web/figure"
 	"vrametre/web/ui"
 	"vrametre/web/ui/markup"
+	"vrametre/web/view"
 )
 
 // figures are the drawings of the document. One outside the window does no
@@ -28,7 +29,7 @@ type figures struct {
 	// curves holds the memory by batch size for the settings that key names.
 	curve *figure.Curve
 	plan  *figure.Plan
-	key   string
+	key   view.State
 }
 
 type shownFigure struct {
@@ -123,7 +124,9 @@ func (f *figures) bind(element js.Value) {
 		})
 	}
 	for _, button := range within(element, "[data-copy]") {
-		f.on(button, "click", func(js.Value) { f.copyLayers(attribute(button, "data-copy"), element.Call("querySelector", ".said")) })
+		f.on(button, "click", func(js.Value) {
+			f.d.tellCopy(js.ValueOf(figure.LayersText(f.subject, attribute(button, "data-copy"))), element.Call("querySelector", ".said"))
+		})
 	}
 	f.on(element, "click", func(event js.Value) {
 		if button := event.Get("target").Call("closest", "[data-sort]"); button.Truthy() {
@@ -244,7 +247,7 @@ func (f *figures) bindBrowser(browsed, readout js.Value) {
 
 // show takes a new subject. fresh says that the document already shows it, as
 // it came; key names the settings that a curve depends on.
-func (f *figures) show(s *figure.Subject, key string, paused, fresh bool) {
+func (f *figures) show(s *figure.Subject, key view.State, paused, fresh bool) {
 	s.Cursor, s.Sort = f.subject.Cursor, f.subject.Sort
 	if figure.Columns(&s.Now) != figure.Columns(&f.subject.Now) {
 		s.Cursor = figure.AtPeak
@@ -295,17 +298,6 @@ func (f *figures) draw(shown *shownFigure, when figure.When) {
 		part.draw(drawn.Nodes)
 		part.set(drawn.Attributes)
 	}
-}
-
-// copyLayers copies the layers' table as text, and tells whether it could.
-func (f *figures) copyLayers(format string, said js.Value) {
-	f.d.copyText(js.ValueOf(figure.LayersText(f.subject, format)), func(copied bool) {
-		words := attribute(said, "data-refused")
-		if copied {
-			words = attribute(said, "data-said")
-		}
-		said.Set("textContent", words)
-	})
 }
 
 // drawnNode is an element or a text of a drawing, found again when it changes.
@@ -398,7 +390,9 @@ func (f *figures) traceOn(plan *figure.Plan, shown *shownFigure) {
 	for began := time.Now(); time.Since(began) < slice; {
 		done, err := plan.Step()
 		if err != nil {
-			f.d.Failed(err)
+			if !ui.IsFault(err) { // a model that has no answer at some batch has no curve
+				f.d.Failed(err)
+			}
 			return
 		}
 		if done {

@@ -5,7 +5,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"vrametre/calc"
 	"vrametre/content"
@@ -14,13 +20,23 @@ import (
 
 // estimate answers one request, which may stretch over lines, or many as JSON
 // lines. One bad request is an error; a bad line is answered in its place.
+// With a file, that is the model, and the request may be left out.
 func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
-	if len(args) != 0 {
+	flags := flag.NewFlagSet("estimate", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	name := flags.String("file", "", "")
+	if err := flags.Parse(args); err != nil || flags.NArg() != 0 {
 		return errUsage
+	}
+	if *name != "" && terminal(stdin) {
+		stdin = strings.NewReader("{}")
 	}
 	input, err := io.ReadAll(stdin)
 	if err != nil {
 		return err
+	}
+	if *name != "" {
+		return estimateFile(*name, input, stdout)
 	}
 	// Some shells begin what they pipe with a byte order mark.
 	input = bytes.TrimPrefix(input, []byte("\ufeff"))
@@ -52,6 +68,57 @@ func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 	return out.Flush()
 }
 
+// terminal says whether nobody has piped anything in.
+func terminal(stdin io.Reader) bool {
+	file, ok := stdin.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// estimateFile answers a request about the model of a file.
+func estimateFile(name string, input []byte, stdout io.Writer) error {
+	if len(bytes.TrimSpace(input)) == 0 {
+		input = []byte("{}")
+	}
+	request, lang, err := parse(input)
+	failed := func(err error) error { return errors.New(view.FailureOf(err, lang).Sentence(lang)) }
+	var given struct{ Model json.RawMessage }
+	switch {
+	case err != nil:
+		return failed(err)
+	case json.Unmarshal(input, &given) == nil && given.Model != nil:
+		return failed(&calc.Error{Code: "model-several", At: "model"})
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return failed(unreadable(err))
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w", name, fs.ErrInvalid)
+	}
+	if err != nil {
+		return failed(unreadable(err))
+	}
+	if request.Model, _, err = calc.Open(filepath.Base(name), file, info.Size()); err != nil {
+		return failed(err)
+	}
+	result, err := calc.Estimate(request)
+	if err != nil {
+		return failed(err)
+	}
+	view.Fill(&result, lang)
+	return write(stdout, result)
+}
+
+func unreadable(err error) error {
+	return &calc.Error{Code: "file-unreadable", At: "model.file", Args: map[string]any{"detail": err.Error()}}
+}
+
 // jsonLines tells many requests, one a line, from one request over several
 // lines, broken though it may be. A first line that is a whole request ends it;
 // one that ends in the middle of something goes on below. Where the first line
@@ -79,19 +146,9 @@ func jsonLines(input []byte) bool {
 
 // answer answers one request, in the language it asks for.
 func answer(input []byte) (calc.Result, content.Lang, error) {
-	if len(bytes.TrimSpace(input)) == 0 {
-		return calc.Result{}, content.French, &calc.Error{Code: "request-empty", Args: map[string]any{"json": "{}"}}
-	}
-	// The language is read apart: an error in the rest must be said in it too.
-	var tongue struct{ Language string }
-	_ = json.Unmarshal(input, &tongue)
-	lang := content.ParseLang(tongue.Language)
-	request, err := calc.ParseRequest(input)
+	request, lang, err := parse(input)
 	if err != nil {
 		return calc.Result{}, lang, err
-	}
-	if request.Want == nil {
-		request.Want = calc.Wants
 	}
 	result, err := calc.Estimate(request)
 	if err != nil {
@@ -99,4 +156,20 @@ func answer(input []byte) (calc.Result, content.Lang, error) {
 	}
 	view.Fill(&result, lang)
 	return result, lang, nil
+}
+
+// parse reads a request, which wants all that it does not choose.
+func parse(input []byte) (calc.Request, content.Lang, error) {
+	if len(bytes.TrimSpace(input)) == 0 {
+		return calc.Request{}, content.French, &calc.Error{Code: "request-empty", Args: map[string]any{"json": "{}"}}
+	}
+	// The language is read apart: an error in the rest must be said in it too.
+	var tongue struct{ Language string }
+	_ = json.Unmarshal(input, &tongue)
+	lang := content.ParseLang(tongue.Language)
+	request, err := calc.ParseRequest(input)
+	if request.Want == nil {
+		request.Want = calc.Wants
+	}
+	return request, lang, err
 }

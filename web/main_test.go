@@ -108,6 +108,64 @@ func TestEstimateAnswersJSONLines(t *testing.T) {
 	}
 }
 
+// One model of every kind of file, with a request or without.
+func TestEstimateReadsFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	onnx, err := filepath.Glob("../calc/read/onnx/testdata/*.onnx")
+	if err != nil || len(onnx) == 0 {
+		t.Fatalf("ONNX files: %v, %v", onnx, err)
+	}
+	header := `{"w": {"dtype": "F32", "shape": [4, 3], "data_offsets": [0, 48]}}`
+	gguf := "GGUF\x03\x00\x00\x00" + "\x01\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" + // version 3, one tensor, no metadata
+		"\x01\x00\x00\x00\x00\x00\x00\x00w" + "\x01\x00\x00\x00" + "\x20\x00\x00\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00" // "w", one dimension of 32, F32, offset 0
+	gguf += strings.Repeat("\x00", (32-len(gguf)%32)%32+128)
+	for _, c := range []struct {
+		path, request string
+		parameters    int64
+	}{
+		{"../calc/testdata/golden/resnet/resnet18.txt", "", 11689512},
+		{"../calc/testdata/golden/resnet/resnet18.txt", `{"batch": 4, "num_classes": 37}`, 11195493},
+		{"../calc/read/trace/testdata/lesson.json", `{"batch": 8}`, 538981},
+		{file("config.json", `{"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 100, "n_positions": 32, "n_embd": 16, "n_layer": 2, "n_head": 2}`), "{}", 8704},
+		{file("summary.txt", "Layer (type:depth-idx)                   Output Shape              Param #\nSequential                               [4, 10]                   --\n├─Linear: 1-1                            [4, 10]                   330\nTotal params: 330\n"), "", 330},
+		{file("w.safetensors", string(rune(len(header)))+"\x00\x00\x00\x00\x00\x00\x00"+header+strings.Repeat("\x00", 48)), `{"mode": "infer"}`, 12},
+		{file("w.gguf", gguf), `{"mode": "infer"}`, 32},
+		{onnx[0], "", 0},
+		{"../calc/read/pickle/testdata/state.pt", `{"mode": "infer"}`, 0},
+	} {
+		status, stdout, stderr := shell(c.request, "estimate", "--file", c.path)
+		var result calc.Result
+		if err := json.Unmarshal([]byte(stdout), &result); status != 0 || err != nil {
+			t.Errorf("%s: status %d, %s, %v", c.path, status, stderr, err)
+			continue
+		}
+		if got := result.Parameters.Total; got != c.parameters && c.parameters > 0 || got == 0 || result.MaxBatch == nil {
+			t.Errorf("%s: %d parameters, want %d", c.path, got, c.parameters)
+		}
+	}
+	for _, c := range []struct{ path, request, want string }{
+		{filepath.Join(dir, "nowhere"), "{}", "nowhere"},
+		{dir, "{}", dir},
+		{file("empty", ""), "{}", "vide"},
+		{file("photo", "\x89PNG\x00\x00"), `{"language": "en"}`, "photo is not a file that is read here"},
+		{file("net.txt", "Net(\n  (a): Linear(in_features=3"), `{"language": "en"}`, "model.torch:2"},
+		{file("ok.txt", "Sequential(\n  (0): ReLU()\n)"), `{"model": {"preset": "lesson"}}`, "model"},
+		{file("ok.txt", "Sequential(\n  (0): ReLU()\n)"), `{"batc": 1}`, "batc"},
+	} {
+		status, stdout, stderr := shell(c.request, "estimate", "--file", c.path)
+		if status != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: status %d, stdout %q, stderr %q, want %q", c.path, status, stdout, stderr, c.want)
+		}
+	}
+}
+
 func TestPresets(t *testing.T) {
 	status, stdout, _ := shell("", "presets")
 	if names := strings.Fields(stdout); status != 0 || len(names) != len(calc.Presets()) || !strings.Contains(stdout, "lesson\n") {

@@ -27,6 +27,8 @@ type Builder struct {
 	// Replace, where set, may give another layer for the one a preset adds at path: a printed model's own sizes and
 	// classes in a preset's forward. nil keeps the preset's.
 	Replace func(path, class string) Spec
+	// Outputs gives the linear layers and convolutions at some paths another number of outputs.
+	Outputs map[string]int64
 }
 
 // Layer is a module with its forward.
@@ -57,8 +59,33 @@ func (b *Builder) Add(parent *Layer, name string, s Spec) *Layer {
 		}
 	}
 	l := b.Container(parent, name, s.class())
+	if n, ok := b.Outputs[l.Path]; ok {
+		s = sized(s, n)
+	}
 	s.build(b, l)
 	return l
+}
+
+// sized is a layer with another number of outputs.
+func sized(s Spec, n int64) Spec {
+	switch l := s.(type) {
+	case Linear:
+		l.Out = n
+		return l
+	case Conv:
+		l.Out = n
+		return l
+	}
+	return s
+}
+
+// Width is the number of outputs of a linear layer or a convolution whose weight is w; 0 for other classes.
+func Width(class string, w torch.Shape) int64 {
+	switch class {
+	case "Linear", "NonDynamicallyQuantizableLinear", "Conv1d", "Conv2d", "Conv3d":
+		return w[0]
+	}
+	return 0
 }
 
 // Root starts a model of the given class.

@@ -86,6 +86,11 @@ type Model struct {
 	Loss   string         `json:"-"`
 	// Flat: the loss flattens tokens.
 	Flat bool `json:"-"`
+	// IDs says that the first layer reads token ids, where the inputs are not known.
+	IDs bool `json:"-"`
+	// Heads are the paths of the layers that give the classes, Classes how many; none where they are not known.
+	Heads   []string `json:"heads,omitempty"`
+	Classes int64    `json:"classes,omitzero"`
 	// Prefix is the path of the network's root in the tree, where a wrapper stands around it.
 	Prefix string `json:"-"`
 	// Build makes the network; Missing says why it is not to be run, or why there is none.
@@ -140,16 +145,13 @@ func (m *Model) Measure() (err error) {
 				fault.Throw("size-overflow", mod.Path, "shape", torch.Shape{})
 			}
 		}
-		path := mod.Path
-		if prefix != "" {
-			if path = prefix; mod.Path != "" {
-				path += "." + mod.Path
-			}
-		}
-		below[path] = n
+		below[join(prefix, mod.Path)] = n
 		return n
 	}
 	m.Parameters = walk(root)
+	if m.Kind != "onnx" { // whose graph holds its own sizes
+		m.findHeads(root, g)
+	}
 	m.Tree.fill(below)
 	if prefix != "" {
 		m.Tree.wrap(m.Parameters, prefix)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestCodesHaveTexts: every error and warning of the readers of texts has a sentence in both languages, whose placeholders
+// TestCodesHaveTexts: every error and warning of the readers has a sentence in both languages, whose placeholders
 // are arguments that the code gives.
 func TestCodesHaveTexts(t *testing.T) {
 	texts := map[string]map[string]string{}
@@ -110,7 +110,7 @@ func TestCodesHaveTexts(t *testing.T) {
 		})
 		return nil
 	}
-	for _, dir := range []string{"print", "summary", "hf"} {
+	for _, dir := range []string{"print", "summary", "hf", "checkpoint", "file", "gguf", "jsonscan", "onnx", "pickle", "safetensors", "trace"} {
 		if err := filepath.WalkDir(dir, scan); err != nil {
 			t.Fatal(err)
 		}

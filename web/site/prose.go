@@ -332,7 +332,7 @@ func (p *prose) blocks(list []lesson.Block) ([]Block, error) {
 			rendered.Answers, err = p.answers(b.Text)
 		case "lead", "live", "figure", "ledger", "sources":
 			rendered.HTML, err = p.line(b.Text)
-		case "belief":
+		case "belief", "exporter":
 			title, answer, _ := strings.Cut(b.Text, "\n\n")
 			if rendered.Title, err = p.line(title); err == nil {
 				rendered.HTML, err = p.block(answer)

@@ -25,6 +25,7 @@ import (
 	"vrametre/calc/validate"
 	"vrametre/content"
 	"vrametre/content/lesson"
+	"vrametre/content/python"
 	"vrametre/web/build"
 	"vrametre/web/chart"
 	"vrametre/web/figure"
@@ -261,6 +262,9 @@ func draw(starts map[string]start) (map[pictureOf]map[string]string, error) {
 	return pictures, nil
 }
 
+// exporterFile is the script that readers run beside their own network.
+const exporterFile = "python/" + python.Name
+
 // pages writes the pages, the style sheet, the schemas and the pictures of the
 // figures, and returns the names of the pictures and what is in them.
 func (b *builder) pages() (names, pictures []string, err error) {
@@ -268,6 +272,9 @@ func (b *builder) pages() (names, pictures []string, err error) {
 		return nil, nil, err
 	}
 	if err := b.writeStudy(); err != nil {
+		return nil, nil, err
+	}
+	if err := b.write(exporterFile, []byte(python.Exporter)); err != nil {
 		return nil, nil, err
 	}
 	// The bars of the pages are known once they are rendered; their lengths go in
@@ -472,8 +479,12 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 			puzzle, err := figure.Puzzle(figure.Of(f))
 			return template.HTML(puzzle), err
 		},
-		"paints": func() template.HTML { return template.HTML(figure.Patterns()) },
-		"drawn":  figure.Known,
+		"root":         func() string { return p.Root },
+		"exporter":     func() string { return python.Exporter },
+		"exporterName": func() string { return python.Name },
+		"exporterFile": func() string { return exporterFile },
+		"paints":       func() template.HTML { return template.HTML(figure.Patterns()) },
+		"drawn":        figure.Known,
 		"draw": func(name string, caption template.HTML) template.HTML {
 			subject := figure.Of(f)
 			subject.Curve = b.curve

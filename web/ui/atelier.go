@@ -12,9 +12,9 @@ import (
 	"vrametre/web/view"
 )
 
-// isFault tells a question that cannot be answered, which the reader has to
+// IsFault tells a question that cannot be answered, which the reader has to
 // mend, from a failure of the program.
-func isFault(err error) bool {
+func IsFault(err error) bool {
 	var fault *calc.Error
 	return errors.As(err, &fault)
 }
@@ -23,10 +23,13 @@ func isFault(err error) bool {
 const focusAfter = 10 * time.Millisecond
 
 // counted are settings whose number is read when it is complete.
-var counted = []string{view.SetupAccumulation, view.SetupCards}
+var counted = []string{view.SetupAccumulation, view.SetupCards, view.SetupClasses}
 
 // workshopField gives one of the workshop's fields a value.
 func (p *Page) workshopField(name, value string, typing bool) bool {
+	if p.importField(name, value) {
+		return true
+	}
 	switch setting, isSetting := strings.CutPrefix(name, island.FieldSetup); {
 	case name == island.FieldBranches:
 		p.shown.Workshop.Branches = value == checked(true)
@@ -66,12 +69,17 @@ func (p *Page) workshopField(name, value string, typing bool) bool {
 
 // workshopValue is what a field of the workshop shows.
 func (p *Page) workshopValue(name string) (value string, ours bool) {
+	if value, ours := p.importValue(name); ours {
+		return value, true
+	}
 	state := p.session.State()
 	if setting, ok := strings.CutPrefix(name, island.FieldSetup); ok {
 		value := state.Setting(setting)
 		switch {
 		case setting == view.SetupRecompute:
 			return checked(value != ""), true
+		case setting == view.SetupClasses && value == "0":
+			return "", true
 		case value == "" && setting != view.SetupInput:
 			return island.Default, true
 		}
@@ -89,6 +97,9 @@ func (p *Page) workshopValue(name string) (value string, ours bool) {
 
 // editRows adds, removes and moves layers; the keyboard stays with the layer.
 func (p *Page) editRows(action, value string) {
+	if p.actImport(action, value) {
+		return
+	}
 	state := p.session.State()
 	if action == island.ActionEdit {
 		p.change(action, state.WithSetting(view.SetupModel, view.ModelRows))

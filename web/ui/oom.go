@@ -125,9 +125,9 @@ func (p *Page) advise() {
 		}
 		a, err, more := next()
 		switch {
-		case err != nil:
+		case err != nil && !IsFault(err):
 			p.document.Failed(err)
-		case more:
+		case err == nil && more:
 			found = append(found, a)
 			p.later(0, step)
 		default:

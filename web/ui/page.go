@@ -72,6 +72,7 @@ type Page struct {
 	initial view.State
 	shown   island.View
 	paste   paste
+	pasting pasting
 	adviser adviser
 	cancel  bool // the measurement is to stop
 
@@ -96,12 +97,12 @@ func NewPage(d Document, name string, lang content.Lang, fragment string, island
 		state.Device = view.ParseKept(state.Device, kept)
 	}
 	scene, err := view.Compute(state)
-	if isFault(err) && name == view.PageOOM { // it is mended in the workshop
+	if IsFault(err) && name == view.PageOOM { // it is mended in the workshop
 		state.Setup = view.Setup{}
 		scene, err = view.Compute(state)
 	}
 	fault := err
-	if isFault(err) { // the start's answer stands until the reader's question is one
+	if IsFault(err) { // the start's answer stands until the reader's question is one
 		scene, err = view.Compute(view.Start(name))
 		scene.State = state
 	}
@@ -200,7 +201,10 @@ func (p *Page) reset() {
 func (p *Page) copyLink() {
 	p.document.Copy(p.session.State().Fragment(), func(copied bool) {
 		p.Guard(func() {
-			if copied {
+			given := p.session.State().Setup
+			if copied && given.Model == view.ModelImport && (given.Import == nil || !given.Import.Carried()) {
+				p.say("toolbar.copied.without")
+			} else if copied {
 				p.say("toolbar.copied")
 			} else {
 				p.say("toolbar.uncopied")
@@ -242,7 +246,7 @@ func (p *Page) refresh() {
 func (p *Page) follow() {
 	scene, err := p.scene.Follow(p.session.State())
 	switch {
-	case isFault(err):
+	case IsFault(err):
 		p.scene.State = p.session.State() // its answer stays, and is marked as such
 	case err != nil:
 		p.document.Failed(err)
@@ -285,7 +289,7 @@ func (w *stillness) wait(p *Page, after time.Duration, f func()) {
 func (p *Page) settle() {
 	state := p.session.State()
 	scene, err := view.Compute(state)
-	if calc.Whole && isFault(err) {
+	if calc.Whole && IsFault(err) {
 		p.scene.State = state
 		p.shown.Workshop.Blame(state, err, p.lang)
 		p.render()
@@ -364,6 +368,9 @@ func (p *Page) place(c *component) {
 	for i := range controls.Length() {
 		input := controls.Index(i)
 		input.Set("value", Value(p.session.State(), control(input)))
+	}
+	if calc.Whole && c.name == island.Model {
+		p.syncText(c)
 	}
 	for control, value := range touched {
 		if !p.field(control, value, false) {

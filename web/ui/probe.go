@@ -237,6 +237,10 @@ func (p *Page) syncFields() {
 		for i := range inputs.Length() {
 			input := inputs.Index(i)
 			field := attributeOf(input, "data-field")
+			if field == island.FieldText {
+				p.syncText(c)
+				continue
+			}
 			value, ours := p.workshopValue(field)
 			if !ours {
 				value = p.fieldValue(field)

@@ -12,8 +12,11 @@ import (
 // its own, to be undone apart.
 const pause = 800 * time.Millisecond
 
-// pastLength bounds the changes that can be undone.
-const pastLength = 100
+// Bounds of the changes that can be undone: how many, and the bytes of the models' texts that they hold.
+const (
+	pastLength = 100
+	pastBytes  = 32 << 20
+)
 
 // Session is what the reader has chosen, and how it came to be.
 type Session struct {
@@ -43,13 +46,25 @@ func (s *Session) Change(control string, state view.State, at time.Time) bool {
 	now := at.UnixMilli()
 	if control != s.last || now-s.lastAt > pause.Milliseconds() {
 		s.past = append(s.past, s.state)
-		if len(s.past) > pastLength {
+		for len(s.past) > pastLength || len(s.past) > 1 && textBytes(s.past) > pastBytes {
 			s.past = slices.Delete(s.past, 0, 1)
 		}
 	}
 	s.last, s.lastAt = control, now
 	s.state = state
 	return true
+}
+
+// textBytes are those of the models' texts that some states hold.
+func textBytes(states []view.State) (bytes int) {
+	var last *view.Import
+	for _, s := range states {
+		if given := s.Setup.Import; given != nil && given != last {
+			bytes += len(given.Text)
+			last = given
+		}
+	}
+	return bytes
 }
 
 // Undo goes back to the state before the last change.

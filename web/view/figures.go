@@ -384,6 +384,8 @@ func (f Figures) place(r *calc.Result) string {
 		return Text(f.lang, "place.loss", nil)
 	case "<optimizer>":
 		return Text(f.lang, "place.optimizer", nil)
+	case "": // a file of weights, whose layers are not known
+		return Text(f.lang, "place.load", nil)
 	}
 	return r.Peak.At
 }

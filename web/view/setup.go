@@ -15,10 +15,16 @@ const PageWorkshop = "atelier"
 // Setup is what the workshop lets the reader choose beside the lesson's
 // settings. It is comparable; its zero value is the lesson's page.
 type Setup struct {
-	// Model is a preset, or ModelRows for the layers of Rows; "" on the lesson's page.
+	// Model is a preset, ModelRows for the layers of Rows or ModelImport for Import; "" on the lesson's page.
 	Model string
 	// Rows are layers, encoded as in the address.
 	Rows string
+	// Import is the model that the reader has given; it stays while another one is looked at.
+	Import *Import
+	// Classes is the number of classes given to Import, 0 its own; Frozen and Blocks are modules of it, by their
+	// Module.ID, between commas: those that are not trained, and those whose activations are recomputed.
+	Classes        int64
+	Frozen, Blocks string
 	// Input is one sample's shape as the reader writes it, or a number of tokens; "": the model's own.
 	Input string
 	// Mode, Precision, Loss, Attention and PyTorch are calc's; "" are its defaults.
@@ -33,8 +39,11 @@ type Setup struct {
 	Accumulation, Cards, Zero int64
 }
 
-// ModelRows stands for a list of layers among the models.
-const ModelRows = "layers"
+// ModelRows stands for a list of layers among the models, ModelImport for the reader's own.
+const (
+	ModelRows   = "layers"
+	ModelImport = "import"
+)
 
 // Choices of the setup, the default first as "".
 var (
@@ -52,6 +61,9 @@ var (
 const (
 	maxAccumulation = 1024
 	maxCards        = 1024
+	maxClasses      = 1 << 24
+	// maxPaths bounds the paths of Frozen and Blocks, in bytes.
+	maxPaths = 4000
 )
 
 // Names of the setup's settings.
@@ -69,6 +81,9 @@ const (
 	SetupAccumulation = "accumulation"
 	SetupCards        = "cards"
 	SetupStage        = "zero"
+	SetupClasses      = "classes"
+	SetupFrozen       = "frozen"
+	SetupBlocks       = "blocks"
 )
 
 // on and off are the values of a switch.
@@ -107,6 +122,12 @@ func (u Setup) Value(name string) string {
 		return number(u.Cards, 1)
 	case SetupStage:
 		return number(u.Zero, 0)
+	case SetupClasses:
+		return number(u.Classes, 0)
+	case SetupFrozen:
+		return u.Frozen
+	case SetupBlocks:
+		return u.Blocks
 	}
 	return ""
 }
@@ -134,8 +155,12 @@ func (u Setup) With(name, value string) Setup {
 			if u.Model = ModelRows; u.Rows == "" {
 				u.Rows = encodeRows(LessonRows)
 			}
+		case value == ModelImport:
+			u.Model = ModelImport
+			u = u.plain()
 		case preset:
-			u.Model, u.Input, u.Loss = value, "", ""
+			u.Model = value
+			u = u.plain()
 		}
 	case SetupInput:
 		u.Input = clip(value)
@@ -154,7 +179,9 @@ func (u Setup) With(name, value string) Setup {
 	case SetupVersion:
 		choose(&u.PyTorch, SetupPyTorch)
 	case SetupRecompute:
-		u.Recompute = value == on
+		if u.Recompute = value == on; u.Recompute {
+			u.Blocks = "" // each of them
+		}
 	case SetupAccumulation:
 		count(&u.Accumulation, 1, maxAccumulation)
 	case SetupCards:
@@ -164,6 +191,20 @@ func (u Setup) With(name, value string) Setup {
 	case SetupStage:
 		if n, err := strconv.ParseInt(value, 10, 64); err == nil && slices.Contains(SetupZero, n) && u.Cards > 1 {
 			u.Zero = n
+		}
+	case SetupClasses:
+		if count(&u.Classes, 0, maxClasses); value == "" {
+			u.Classes = 0
+		}
+	case SetupFrozen:
+		if len(value) <= maxPaths {
+			u.Frozen = value
+		}
+	case SetupBlocks:
+		if len(value) <= maxPaths {
+			if u.Blocks = value; value != "" {
+				u.Recompute = false
+			}
 		}
 	}
 	return u
@@ -181,7 +222,7 @@ func (u Setup) WithList(rows []Row) Setup {
 // setupKeys are the names of settings in the address.
 var setupKeys = []struct{ key, name string }{
 	{"m", SetupModel}, {"in", SetupInput}, {"mode", SetupMode}, {"prec", SetupPrecision}, {"loss", SetupLoss}, {"o", SetupOptimizer}, {"k", SetupKernel},
-	{"attn", SetupAttention}, {"pt", SetupVersion}, {"ck", SetupRecompute}, {"acc", SetupAccumulation}, {"dp", SetupCards}, {"zero", SetupStage},
+	{"attn", SetupAttention}, {"pt", SetupVersion}, {"ck", SetupRecompute}, {"acc", SetupAccumulation}, {"dp", SetupCards}, {"zero", SetupStage}, {"cls", SetupClasses}, {"fz", SetupFrozen}, {"blocks", SetupBlocks},
 }
 
 // fragment writes the setup for the address; nothing on the lesson's page.
@@ -199,6 +240,9 @@ func (u Setup) fragment() string {
 	if u.Rows != "" {
 		b.WriteString("&layers=" + u.Rows)
 	}
+	if u.Model == ModelImport && u.Import != nil && u.Import.Carried() {
+		b.WriteString("&text=" + escape(u.Import.Text))
+	}
 	return b.String()
 }
 
@@ -208,6 +252,9 @@ func parseSetup(pairs map[string]string) Setup {
 		if rows := decodeRows(pairs["layers"]); len(rows) > 0 {
 			u.Rows = encodeRows(rows)
 		}
+	}
+	if text := unescape(pairs["text"]); text != "" && len(pairs["text"]) <= maxCarried {
+		u.Import = Paste(strings.ToValidUTF8(text, "\ufffd"))
 	}
 	for _, k := range setupKeys {
 		if v, ok := pairs[k.key]; ok {
@@ -234,6 +281,14 @@ func (u Setup) apply(r *calc.Request) error {
 		if len(layers) == 0 {
 			return &calc.Error{Code: "layers-empty", At: "model.layers"}
 		}
+	}
+	if u.Model == ModelImport {
+		if u.Import == nil {
+			return errElsewhere
+		}
+		read := u.reading()
+		r.Model, r.NumClasses = read.Model, read.NumClasses
+		r.Frozen, r.Checkpointing.Paths = list(u.Frozen), list(u.Blocks)
 	}
 	if in := u.InputText(); in != "" {
 		input, err := parseInput(in)
@@ -291,6 +346,13 @@ func (s State) OwnInput() string {
 	if s.Setup.Model == lessonModel {
 		n := strconv.FormatInt(s.Side, 10)
 		return "3, " + n + ", " + n
+	}
+	if s.Setup.Model == ModelImport {
+		m, err := s.Imported()
+		if err != nil || len(m.Inputs) == 0 {
+			return ""
+		}
+		return strings.Join(digits(m.Inputs[0].Shape), ", ")
 	}
 	p, ok := calc.PresetOf(s.Setup.Model)
 	if !ok || len(p.Input) == 0 {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/models"
@@ -59,19 +60,54 @@ func KindOf(name string, head []byte) string {
 	return Unknown
 }
 
+// Kind recognises a file of size bytes.
+func Kind(name string, r io.ReaderAt, size int64) (string, error) {
+	if size == 0 {
+		return "", fault.New("file-empty", Field)
+	}
+	head := make([]byte, min(size, 64))
+	if err := fill(head, r); err != nil {
+		return "", err
+	}
+	return KindOf(name, head), nil
+}
+
+// fill reads the beginning of a file.
+func fill(head []byte, r io.ReaderAt) error {
+	n, err := r.ReadAt(head, 0)
+	if n == len(head) {
+		return nil
+	}
+	detail := "cut short"
+	if err != nil {
+		detail = err.Error()
+	}
+	return fault.New("file-unreadable", Field, "detail", detail)
+}
+
+// Text is the whole of a file that holds a text; what is none is refused.
+func Text(name string, r io.ReaderAt, size int64) ([]byte, error) {
+	data, err := whole(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		return nil, fault.New("file-kind", Field, "name", name)
+	}
+	return data, nil
+}
+
+// IsIndex says whether a JSON text is the index of a checkpoint in several files.
+func IsIndex(data []byte) bool { return bytes.Contains(data, []byte(`"weight_map"`)) }
+
 // Read reads a file of size bytes. tokens is the sequence length where the caller gave one.
 func Read(name string, r io.ReaderAt, size, tokens int64) (*read.Model, error) {
-	head := make([]byte, min(size, 64))
-	if n, err := r.ReadAt(head, 0); n < len(head) {
-		detail := "cut short"
-		if err != nil {
-			detail = err.Error()
-		}
-		return nil, fault.New("file-unreadable", Field, "detail", detail)
+	kind, err := Kind(name, r, size)
+	if err != nil {
+		return nil, err
 	}
 	var f *checkpoint.File
-	var err error
-	switch KindOf(name, head) {
+	switch kind {
 	case Safetensors:
 		f, err = safetensors.Read(r, size)
 	case GGUF:
@@ -91,7 +127,7 @@ func Read(name string, r io.ReaderAt, size, tokens int64) (*read.Model, error) {
 		if e != nil {
 			return nil, e
 		}
-		if bytes.Contains(data, []byte(`"weight_map"`)) {
+		if IsIndex(data) {
 			f, err = safetensors.Index(data)
 			break
 		}
@@ -120,10 +156,7 @@ func whole(r io.ReaderAt, size int64) ([]byte, error) {
 		return nil, fault.New("file-large", Field, "bytes", size, "limit", checkpoint.MaxHeader)
 	}
 	data := make([]byte, size)
-	if n, err := r.ReadAt(data, 0); n < len(data) {
-		return nil, fault.New("file-unreadable", Field, "detail", err.Error())
-	}
-	return data, nil
+	return data, fill(data, r)
 }
 
 // Model is what a list of tensors says: the tree, the totals, and the network where names and shapes give one away.

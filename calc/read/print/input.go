@@ -20,10 +20,11 @@ var sides = map[string]int64{"ResNet": 224, "ResNeXt": 224, "WideResNet": 224, "
 // input finds what the network takes where the text proves it: the known class's own size, the first layer's features,
 // or the only image for which the first linear layer fits. Otherwise there is no input and the caller asks.
 func (r *reader) input(root *module) {
+	w := wants(root)
+	r.m.IDs = w.ids
 	if r.m.Build == nil || len(r.shape) > 0 {
 		return
 	}
-	w := wants(root)
 	switch {
 	case w.ids || w.n <= 0:
 		return

@@ -4,16 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/nn"
 	"vrametre/calc/read"
+	"vrametre/calc/read/readtest"
 	"vrametre/calc/torch"
 )
 
@@ -263,53 +261,8 @@ func TestBounds(t *testing.T) {
 		"nested":             strings.Repeat("Sequential(\n (0): ", 90) + "ReLU()" + strings.Repeat(")", 90),
 		"unknown containers": "Net(\n" + strings.Repeat("  (a): Foo(\n    (b): Conv2d(3, 3, kernel_size=(3, 3))\n  )\n", read.MaxNodes/2-1) + ")",
 	} {
-		read := func() {
-			if _, err := Read(text, nil); err != nil {
-				var e *fault.Error
-				if !errors.As(err, &e) {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-		}
-		peak, took := measure(read)
-		for try := 0; try < 4 && peak > 64<<20; try++ { // what is sampled holds garbage too, more of it on a busy machine
-			again, _ := measure(read)
-			peak = min(peak, again)
-		}
-		t.Logf("%-20s %6.1f MiB %v", name, float64(peak)/(1<<20), took)
-		if peak > 64<<20 && runtime.GOOS != "js" {
-			t.Errorf("%s: %d MiB", name, peak>>20)
-		}
+		readtest.Within(t, name, func() error { _, err := Read(text, nil); return err })
 	}
-}
-
-// measure gives the most heap that f held beyond what was there, and how long it ran.
-func measure(f func()) (peak uint64, took time.Duration) {
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	var before, now runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	done := make(chan bool)
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(5 * time.Millisecond):
-				runtime.ReadMemStats(&now)
-				if now.HeapAlloc > before.HeapAlloc {
-					peak = max(peak, now.HeapAlloc-before.HeapAlloc)
-				}
-			}
-		}
-	})
-	start := time.Now()
-	f()
-	took = time.Since(start)
-	close(done)
-	wait.Wait()
-	return peak, took
 }
 
 // FuzzRead: no panic, whatever the text; errors carry a place; what is understood can be run.

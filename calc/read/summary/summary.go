@@ -84,6 +84,19 @@ func Read(text string, shape []int64) (m *read.Model, err error) {
 	return m, nil
 }
 
+// Is says whether a text holds a summary table: the head of one, or a row as only these tools write them.
+func Is(text string) bool {
+	for s := range strings.SplitSeq(text, "\n") {
+		if strings.Contains(s, "Layer (type") && strings.Contains(s, "Param") {
+			return true
+		}
+		if s = strings.Map(plain, s[:min(len(s), 4096)]); looksKeras(s) || looksTorchsummary(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // parse finds the tables of a text; the kind of each is told by the first row that shows it.
 func parse(text string) []*table {
 	t := &table{}

@@ -2,16 +2,14 @@ package summary
 
 import (
 	"errors"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/nn"
 	"vrametre/calc/read"
+	"vrametre/calc/read/readtest"
 	"vrametre/calc/torch"
 )
 
@@ -237,23 +235,7 @@ func TestBounds(t *testing.T) {
 		"totals":       head + big("Total params: 1\n")[:read.MaxBytes-100],
 		"headers":      strings.Repeat(head, 60),
 	} {
-		read := func() {
-			if _, err := Read(text, nil); err != nil {
-				var e *fault.Error
-				if !errors.As(err, &e) {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-		}
-		peak, took := measure(read)
-		for try := 0; try < 4 && peak > 64<<20; try++ { // what is sampled holds garbage too, more of it on a busy machine
-			again, _ := measure(read)
-			peak = min(peak, again)
-		}
-		t.Logf("%-14s %6.1f MiB %v", name, float64(peak)/(1<<20), took)
-		if peak > 64<<20 && runtime.GOOS != "js" {
-			t.Errorf("%s: %d MiB", name, peak>>20)
-		}
+		readtest.Within(t, name, func() error { _, err := Read(text, nil); return err })
 	}
 }
 
@@ -263,35 +245,6 @@ func descending(n int) string {
 		b.WriteString(strings.Repeat(" ", i) + "└─Foo [2, 8] 1\n")
 	}
 	return b.String()
-}
-
-// measure gives the most heap that f held beyond what was there, and how long it ran.
-func measure(f func()) (peak uint64, took time.Duration) {
-	defer debug.SetGCPercent(debug.SetGCPercent(10))
-	var before, now runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	done := make(chan bool)
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(5 * time.Millisecond):
-				runtime.ReadMemStats(&now)
-				if now.HeapAlloc > before.HeapAlloc {
-					peak = max(peak, now.HeapAlloc-before.HeapAlloc)
-				}
-			}
-		}
-	})
-	start := time.Now()
-	f()
-	took = time.Since(start)
-	close(done)
-	wait.Wait()
-	return peak, took
 }
 
 // FuzzRead: no panic, whatever the text; errors carry a place; what is understood can be run.

@@ -3,6 +3,7 @@ package island
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"vrametre/calc"
 	"vrametre/content"
@@ -19,6 +20,11 @@ type Workshop struct {
 	Shapes, Params []string
 	// Branches says that the layers' names and inputs are shown.
 	Branches bool
+	// Imports is what is known of the reader's own model, FaultNote where in it the fault is.
+	Imports   Imports
+	FaultNote view.Note
+	// FaultInput says that the input's shape is what is wrong.
+	FaultInput bool
 }
 
 // Prefixes of the workshop's fields: "setup.precision", "row.3.args".
@@ -80,7 +86,9 @@ func modelGroups() [][]string {
 func model(v View) markup.Node {
 	f, w := v.Figures, v.Workshop
 	state := f.Scene().State
-	options := []markup.Node{option(view.ModelRows, text(f, "atelier.model.layers"), state.Setup.Model)}
+	imported := state.Setup.Model == view.ModelImport
+	options := []markup.Node{option(view.ModelRows, text(f, "atelier.model.layers"), state.Setup.Model),
+		when(imported || state.Setup.Import != nil, option(view.ModelImport, text(f, "atelier.model.import"), state.Setup.Model))}
 	for i, names := range modelGroups() {
 		var group []markup.Node
 		for _, name := range names {
@@ -106,8 +114,12 @@ func model(v View) markup.Node {
 		attrs = append(attrs, markup.Attr{Name: "data-fault", Value: "true"})
 	}
 	general := ""
-	if w.Fault != "" && (w.FaultRow < 0 || !own) {
+	if w.Fault != "" && (w.FaultRow < 0 || !own) && !imported {
 		general = w.Fault
+	}
+	inputs := holding(state.Setup.Input, "id", "setup-input", "type", "text", "data-field", FieldSetup+view.SetupInput, "autocomplete", "off", "spellcheck", "false", "placeholder", orDash(state.OwnInput()))
+	if w.FaultInput {
+		inputs = append(inputs, markup.A("aria-invalid", "true", "aria-describedby", "import-trouble")...)
 	}
 	check := markup.A("type", "checkbox", "id", "row-branches", "data-field", FieldBranches, "autocomplete", "off")
 	if branches {
@@ -120,12 +132,12 @@ func model(v View) markup.Node {
 		),
 		markup.Elem("div", markup.A("class", "setting"),
 			markup.Elem("label", markup.A("for", "setup-input"), markup.Text(text(f, "atelier.input"))),
-			markup.Elem("input", holding(state.Setup.Input, "id", "setup-input", "type", "text", "data-field", FieldSetup+view.SetupInput, "autocomplete", "off", "spellcheck", "false",
-				"placeholder", orDash(state.OwnInput()))),
+			markup.Elem("input", inputs),
 		),
 		markup.Elem("p", markup.A("class", "fault", "role", "alert"), markup.Text(general)),
 		when(w.Fault != "", markup.Elem("p", markup.A("class", "stale"), markup.Text(text(f, "atelier.stale")))),
-		markup.Elem("p", markup.A("class", "actions scripted"), when(!own, action(f, ActionEdit, "atelier.edit"))),
+		markup.Elem("p", markup.A("class", "actions scripted"), when(!imported, action(f, ActionImport, "atelier.import.open", "aria-expanded", strconv.FormatBool(w.Imports.Open))), when(!own && !imported, action(f, ActionEdit, "atelier.edit"))),
+		imports(v),
 		when(own, markup.Elem("div", markup.A("class", "editor scripted", "role", "group", "aria-label", text(f, "atelier.layers")),
 			markup.Elem("datalist", markup.A("id", "layer-types"), types...),
 			markup.Elem("label", markup.A("class", "check", "for", "row-branches"), markup.Elem("input", check), markup.Text(" "+text(f, "atelier.branches"))),
@@ -280,7 +292,7 @@ const Default = "default"
 
 // Look reads the layers' outputs of a scene that has no fault.
 func (w *Workshop) Look(scene view.Scene, lang content.Lang) {
-	w.Fault, w.FaultRow = "", -1
+	w.Fault, w.FaultRow, w.FaultNote, w.FaultInput = "", -1, view.Note{}, false
 	w.Shapes, w.Params = view.Outputs(scene.State.Setup.List(), scene.Now.Layers, lang)
 }
 
@@ -288,7 +300,11 @@ func (w *Workshop) Look(scene view.Scene, lang content.Lang) {
 func (w *Workshop) Blame(s view.State, err error, lang content.Lang) {
 	failure := view.FailureOf(err, lang)
 	rows := s.Setup.List()
-	w.Fault, w.FaultRow = failure.Message, -1
+	w.Fault, w.FaultRow, w.FaultNote = failure.Message, -1, view.Note{}
+	w.FaultInput = failure.At == "input" || strings.HasPrefix(failure.At, "input.")
+	if s.Setup.Model == view.ModelImport {
+		w.FaultNote = s.FaultNote(err, lang)
+	}
 	if s.Setup.Model == view.ModelRows {
 		w.FaultRow = view.RowOf(rows, failure.At)
 	}

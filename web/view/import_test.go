@@ -1,0 +1,232 @@
+package view
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"vrametre/calc"
+	"vrametre/content"
+)
+
+const smallNet = "Net(\n  (conv): Conv2d(3, 6, kernel_size=(5, 5), stride=(1, 1))\n  (odd): MyThing()\n  (fc): Linear(in_features=4704, out_features=10, bias=True)\n)\n"
+
+const stack = `LlamaForCausalLM(
+  (model): LlamaModel(
+    (embed_tokens): Embedding(320, 64)
+    (layers): ModuleList(
+      (0-3): 4 x LlamaDecoderLayer(
+        (self_attn): LlamaAttention(
+          (q_proj): Linear(in_features=64, out_features=64, bias=False)
+          (k_proj): Linear(in_features=64, out_features=64, bias=False)
+          (v_proj): Linear(in_features=64, out_features=64, bias=False)
+          (o_proj): Linear(in_features=64, out_features=64, bias=False)
+        )
+        (mlp): LlamaMLP(
+          (gate_proj): Linear(in_features=64, out_features=96, bias=False)
+          (up_proj): Linear(in_features=64, out_features=96, bias=False)
+          (down_proj): Linear(in_features=96, out_features=64, bias=False)
+        )
+        (input_layernorm): LlamaRMSNorm((64,), eps=1e-05)
+        (post_attention_layernorm): LlamaRMSNorm((64,), eps=1e-05)
+      )
+    )
+    (norm): LlamaRMSNorm((64,), eps=1e-05)
+  )
+  (lm_head): Linear(in_features=64, out_features=320, bias=False)
+)`
+
+func pasted(text string) State {
+	s := Start(PageWorkshop)
+	s.Setup = s.Setup.WithImport(Paste(text))
+	return s
+}
+
+// A pasted model is the one that is asked about, and short ones travel in the address.
+func TestImportedState(t *testing.T) {
+	s := pasted(smallNet)
+	scene, err := Compute(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := scene.Now.Parameters.Total; got != 456+47050 {
+		t.Errorf("%d parameters", got)
+	}
+	if got := s.OwnInput(); got != "3, 32, 32" {
+		t.Errorf("its input is %q", got)
+	}
+	s.Setup = s.Setup.With(SetupClasses, "37").With(SetupFrozen, "conv").With(SetupInput, "3, 32, 32")
+	read := ParseFragment(s.Fragment())
+	if read.Setup.Import == nil || read.Setup.Import.Text != smallNet || read.Setup.Classes != 37 || read.Setup.Frozen != "conv" || read.Fragment() != s.Fragment() {
+		t.Errorf("read back: %+v", read.Setup)
+	}
+	a, err := Compute(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Compute(read)
+	if err != nil || a.Now.Peak != b.Now.Peak || a.Now.Parameters.Total != 456+4704*37+37 || a.Now.Parameters.Trainable != 4704*37+37 {
+		t.Errorf("%+v, from the address %+v: %v", a.Now.Parameters, b.Now.Parameters, err)
+	}
+	// Another model forgets it, but not what was pasted.
+	s.Setup = s.Setup.With(SetupModel, "resnet18")
+	if s.Setup.Import == nil || s.Setup.Classes != 0 || s.Setup.Frozen != "" || strings.Contains(s.Fragment(), "text=") {
+		t.Errorf("after another model: %s", s.Fragment())
+	}
+	s.Setup = s.Setup.With(SetupModel, ModelImport)
+	if _, err := Compute(s); err != nil {
+		t.Error(err)
+	}
+	if s.Setup = s.Setup.WithImport(nil); s.Setup.Model != lessonModel {
+		t.Errorf("taken away: %+v", s.Setup)
+	}
+}
+
+// A long text stays out of the address, which then says that the model is elsewhere.
+func TestLongImport(t *testing.T) {
+	text, err := os.ReadFile("../../calc/testdata/golden/resnet/resnet50.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := pasted(string(text))
+	if f := s.Fragment(); len(f) > 200 || s.Setup.Import.Carried() {
+		t.Errorf("%d bytes of address", len(f))
+	}
+	_, err = Compute(ParseFragment(s.Fragment()))
+	var e *calc.Error
+	if !errors.As(err, &e) || e.Code != "import-elsewhere" {
+		t.Errorf("the link alone: %v", err)
+	}
+	if _, err := ParseFragment(s.Fragment()).Imported(); err == nil {
+		t.Error("a model that is not there is read")
+	}
+}
+
+// Editing a text keeps what was changed in its model, as far as the model still has it; another model starts afresh.
+func TestImportEdited(t *testing.T) {
+	s := pasted(smallNet)
+	s.Setup = s.Setup.With(SetupFrozen, "conv,fc").With(SetupInput, "3, 64, 64").With(SetupClasses, "5")
+	edited := s.Setup.WithImport(Paste(strings.Replace(smallNet, "(conv)", "(stem)", 1)))
+	if edited.Frozen != "fc" || edited.Input != "3, 64, 64" || edited.Classes != 5 {
+		t.Errorf("edited: %+v", edited)
+	}
+	broken := s.Setup.WithImport(Paste(smallNet[:30]))
+	if broken.Frozen != "conv,fc" && broken.Frozen != "conv" || broken.Input != "3, 64, 64" {
+		t.Errorf("half of it: %+v", broken)
+	}
+	other := s.Setup.WithImport(Paste(stack))
+	if other.Frozen != "" || other.Input != "" || other.Classes != 0 {
+		t.Errorf("another model: %+v", other)
+	}
+}
+
+// A line of the tree that stands for several modules is all of them in what is asked of calc.
+func TestModules(t *testing.T) {
+	s := pasted(stack)
+	m, err := s.Imported()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	Modules(m.Tree, func(m Module) { ids = append(ids, m.ID) })
+	for _, want := range []string{"", "model.layers.0-3", "model.layers.0-3.mlp.up_proj", "lm_head"} {
+		found := false
+		for _, id := range ids {
+			found = found || id == want
+		}
+		if !found {
+			t.Errorf("no module %q in %v", want, ids)
+		}
+	}
+	s.Setup = s.Setup.With(SetupFrozen, List("", "model.layers.0-3", true)).With(SetupBlocks, "model.layers.0-3")
+	scene, err := Compute(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := scene.Now.Parameters; p.Trainable != 2*320*64+64 {
+		t.Errorf("%d of %d parameters trained", p.Trainable, p.Total)
+	}
+}
+
+// List and ListingOf: a module stands for those below it.
+func TestList(t *testing.T) {
+	list := List("", "a.b", true)
+	list = List(list, "c", true)
+	if list != "a.b,c" || ListingOf(list, "a.b.x") != ListedAbove || ListingOf(list, "a.b") != Listed || ListingOf(list, "a") != Unlisted || ListingOf(list, "a.bx") != Unlisted {
+		t.Errorf("%q", list)
+	}
+	if got := List(list, "a", true); got != "c,a" {
+		t.Errorf("above: %q", got)
+	}
+	if got := List(list, "a.b.x", false); got != list {
+		t.Errorf("below a listed one: %q", got)
+	}
+	if got := List(list, "a.b", false); got != "c" {
+		t.Errorf("taken off: %q", got)
+	}
+}
+
+// Notes quote the line that they speak of.
+func TestNotes(t *testing.T) {
+	s := pasted(smallNet)
+	scene, err := Compute(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, n := range s.Notes(&scene.Now, content.English) {
+		if n.Message == "" || strings.Contains(n.Message, "warning.") {
+			t.Errorf("%+v", n)
+		}
+		found = found || n.Line == 3 && n.Quote == "(odd): MyThing()"
+	}
+	if !found {
+		t.Error("the unknown layer is not told at its line")
+	}
+	for _, c := range []struct {
+		text, quote string
+		line        int
+	}{
+		{"Net(\n  (a): Sequential(\n    (0): ReLU()", "(a): Sequential(", 2},
+		{"{\n  \"model_type\": \"llama\",\n  \"hidden_size\": -4\n}", "\"hidden_size\": -4", 3},
+		{"{\n  \"model_type\": \"llama\",,\n}", "\"model_type\": \"llama\",,", 2},
+		{"no model at all", "no model at all", 1},
+		{"\n {\"format\": \"vrametre-trace\",\n\"version\": 1,\n\"torch\": 3}", "\"torch\": 3}", 4},
+		{"Net(\n  (a): Conv2d(3, 8, kernel_size=(3, 3))\n  (b): Conv2d(9, 8, kernel_size=(3, 3))\n)", "(b): Conv2d(9, 8, kernel_size=(3, 3))", 3},
+	} {
+		s := pasted(c.text)
+		s.Setup.Input = "3, 32, 32"
+		_, err := Compute(s)
+		if err == nil {
+			t.Errorf("%q is answered", c.text)
+			continue
+		}
+		if n := s.FaultNote(err, content.French); n.Line != c.line || n.Quote != c.quote || n.Message == "" {
+			t.Errorf("%q: %+v (%v)", c.text, n, err)
+		}
+	}
+}
+
+// A file is a model by its header or by its text; what is neither is an error.
+func TestDrop(t *testing.T) {
+	i, err := Drop("net.txt", strings.NewReader(smallNet), int64(len(smallNet)))
+	if err != nil || i.Text != smallNet || i.Name != "net.txt" {
+		t.Errorf("%+v, %v", i, err)
+	}
+	header := `{"w": {"dtype": "F32", "shape": [4, 3], "data_offsets": [0, 48]}}`
+	weights := string(rune(len(header))) + strings.Repeat("\x00", 7) + header
+	i, err = Drop("w.safetensors", strings.NewReader(weights), int64(len(weights))+48)
+	if err != nil || i.Text != "" || i.Carried() {
+		t.Errorf("%+v, %v", i, err)
+	}
+	s := Start(PageWorkshop)
+	s.Setup = s.Setup.WithImport(i)
+	if m, err := s.Imported(); err != nil || m.Parameters != 12 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	var e *calc.Error
+	if _, err := Drop("w.safetensors", strings.NewReader(weights[:20]), int64(len(weights))); !errors.As(err, &e) {
+		t.Errorf("cut: %v", err)
+	}
+}
