@@ -218,6 +218,30 @@ func (d *document) Remembered() (text string) {
 	return text
 }
 
+// keptAs is the name under which a tab keeps the text of a model.
+const keptAs = "vrametre.model"
+
+// Keep keeps a text in this tab. A full or blocked storage keeps nothing.
+func (d *document) Keep(text string) {
+	attempt(func() {
+		storage := d.window.Get("sessionStorage")
+		storage.Call("removeItem", keptAs)
+		if text != "" {
+			storage.Call("setItem", keptAs, text)
+		}
+	})
+}
+
+// Kept is the text that this tab keeps.
+func (d *document) Kept() (text string) {
+	attempt(func() {
+		if kept := d.window.Get("sessionStorage").Call("getItem", keptAs); kept.Type() == js.TypeString {
+			text = kept.String()
+		}
+	})
+	return text
+}
+
 // Remember keeps a text, or forgets it. A full or blocked storage keeps
 // nothing: the address holds the choice all the same.
 func (d *document) Remember(text string) {

@@ -94,6 +94,7 @@ func TestImportPrint(t *testing.T) {
 	tab.put(`[data-field="setup.classes"]`, "37")
 	tab.until(params + ` === "11195493" && document.querySelector(".tree").textContent.includes("out_features=37")`)
 	tab.put(`[data-field="setup.input"]`, "3, 64, 64")
+	tab.show("layers")
 	tab.until(`document.querySelector("[data-figure=layers] tbody").textContent.replace(/\s/g, "").includes("32×64×32×32")`)
 	if err := cd.Do(tab, cd.Click(cd.CSS(`[data-action="undo"]`)), cd.Click(cd.CSS(`[data-action="undo"]`))); err != nil {
 		t.Fatal(err)
@@ -110,6 +111,11 @@ func TestImportPrint(t *testing.T) {
 	for _, violation := range violations(tab) {
 		t.Errorf("accessibility: %s", violation)
 	}
+	// It goes along into the other language, though no link carries it.
+	if err := cd.Do(tab, cd.Click(cd.CSS(`[data-lang-switch]`))); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`document.documentElement.lang === "en" && document.body.dataset.ready === "" && ` + params + ` === "11689512" && document.querySelector('` + modelText + `').value.startsWith("ResNet(")`)
 }
 
 // A short text travels in the address; on a phone nothing stands out of the page.
@@ -182,7 +188,7 @@ func TestImportFaults(t *testing.T) {
 	tab.put(modelText, "Net(\n  (c): Conv2d(3, 8, kernel_size=(3, 3))\n  (x): Whatever()\n)")
 	tab.until(`document.querySelector('[data-field="setup.input"]').getAttribute("aria-invalid") === "true"`)
 	tab.put(`[data-field="setup.input"]`, "3, 32, 32")
-	tab.until(params + ` === "224" && document.querySelector(".trouble").textContent.trim() === "" && [...document.querySelectorAll(".remarks code")].some((c) => c.textContent === "(x): Whatever()")`)
+	tab.until(params + ` === "224" && document.querySelector(".trouble .wrong").hidden && [...document.querySelectorAll(".remarks code")].some((c) => c.textContent === "(x): Whatever()")`)
 	// An empty field is no model.
 	tab.put(modelText, "")
 	tab.until(`document.querySelector('[data-field="setup.model"]').value === "lesson" && ` + params + ` === "538981"`)
@@ -262,7 +268,7 @@ func TestImportFiles(t *testing.T) {
 	}
 	tab.until(`document.querySelector(".import .hint").textContent.includes("does not carry")`)
 	tab.put(slider, "64") // asks again, without the file
-	tab.until(`document.querySelector(".import .trouble").textContent.trim() === "" && location.hash.includes("batch=64")`)
+	tab.until(`document.querySelector(".trouble .wrong").hidden && location.hash.includes("batch=64")`)
 
 	tab.put(`[data-field="setup.mode"]`, "default")
 	tab.until(`!location.hash.includes("mode=")`)

@@ -13,6 +13,7 @@ type quietDocument struct{ Document }
 
 func (quietDocument) Remembered() string          { return "" }
 func (quietDocument) Remembers() bool             { return true }
+func (quietDocument) Kept() string                { return "" }
 func (quietDocument) Frame(func())                {}
 func (quietDocument) After(time.Duration, func()) {}
 func (quietDocument) Show(view.Figures, bool)     {}

@@ -72,6 +72,19 @@ func (p *Page) modelText() string {
 	return ""
 }
 
+// keepModel keeps the text of a model that the address does not carry for the next page of this tab: in the other
+// language, or the same one loaded again.
+func (p *Page) keepModel() {
+	if p.name != view.PageWorkshop {
+		return
+	}
+	if given := p.session.State().Setup.Import; given != nil && !given.Carried() {
+		p.document.Keep(given.Text)
+	} else {
+		p.document.Keep("")
+	}
+}
+
 // Receive makes the model of a file that the reader has chosen the page's. read calls done once it is read; a file that is
 // no model is an error of calc.
 func (p *Page) Receive(read func(done func(*view.Import, error))) {

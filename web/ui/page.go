@@ -43,6 +43,9 @@ type Document interface {
 	Remembered() string
 	// Remember keeps a text on this device; "" forgets it.
 	Remember(text string)
+	// Keep keeps a text in this tab, until it is closed; "" forgets it. Kept is what is kept there.
+	Keep(text string)
+	Kept() string
 	// Ready tells the document that all islands are in place.
 	Ready()
 	// Failed tells the document that a part of the program has panicked.
@@ -95,6 +98,9 @@ func NewPage(d Document, name string, lang content.Lang, fragment string, island
 		state = view.ParseFragment(fragment).On(name)
 	} else if kept := d.Remembered(); kept != "" {
 		state.Device = view.ParseKept(state.Device, kept)
+	}
+	if calc.Whole {
+		state = state.Found(d.Kept())
 	}
 	scene, err := view.Compute(state)
 	if IsFault(err) && name == view.PageOOM { // it is mended in the workshop
@@ -175,7 +181,12 @@ func (p *Page) Navigate(fragment string) {
 func isState(fragment string) bool { return strings.HasPrefix(fragment, "v=") }
 
 // Leave writes the address at once, because the page is about to be left.
-func (p *Page) Leave() { p.writeAddress() }
+func (p *Page) Leave() {
+	p.writeAddress()
+	if calc.Whole {
+		p.keepModel()
+	}
+}
 
 func (p *Page) change(control string, state view.State) {
 	if p.session.Change(control, state, time.Now()) {

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"encoding/hex"
 	"errors"
+	"hash/fnv"
 	"io"
 	"strconv"
 	"strings"
@@ -53,6 +55,26 @@ func (i *Import) Carried() bool {
 	return i.Text != "" && len(i.Text) <= maxCarried && len(escape(i.Text)) <= maxCarried
 }
 
+// Sum tells one text from another, where the text itself is too long.
+func (i *Import) Sum() string {
+	h := fnv.New64a()
+	h.Write([]byte(i.Text))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// sumLength is that of a Sum.
+const sumLength = 16
+
+// Found puts a text that was kept in the place of the model that the address does not carry, if it is that one.
+func (s State) Found(text string) State {
+	if s.Setup.Model == ModelImport && s.Setup.Import == nil && text != "" {
+		if i := Paste(text); i.Sum() == s.Setup.Elsewhere {
+			s.Setup.Import, s.Setup.Elsewhere = i, ""
+		}
+	}
+	return s
+}
+
 // reading is the request that reads the reader's model, without what is written amiss beside it.
 func (u Setup) reading() calc.Request {
 	r := calc.Request{Model: u.Import.model, NumClasses: int(u.Classes)}
@@ -90,7 +112,7 @@ func (u Setup) WithImport(i *Import) Setup {
 		return u
 	}
 	was := u
-	u.Model, u.Import = ModelImport, i
+	u.Model, u.Import, u.Elsewhere = ModelImport, i, ""
 	now, err := calc.Read(calc.Request{Model: i.model})
 	if err != nil {
 		return u

@@ -93,6 +93,10 @@ func TestLongImport(t *testing.T) {
 	if f := s.Fragment(); len(f) > 200 || s.Setup.Import.Carried() {
 		t.Errorf("%d bytes of address", len(f))
 	}
+	alone := ParseFragment(s.Fragment())
+	if alone.Fragment() != s.Fragment() || alone.Found("Net()").Setup.Import != nil || alone.Found(string(text)).Fragment() != s.Fragment() || alone.Found(string(text)).Setup.Import == nil {
+		t.Errorf("the link alone: %+v", alone.Setup)
+	}
 	_, err = Compute(ParseFragment(s.Fragment()))
 	var e *calc.Error
 	if !errors.As(err, &e) || e.Code != "import-elsewhere" {

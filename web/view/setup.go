@@ -21,6 +21,8 @@ type Setup struct {
 	Rows string
 	// Import is the model that the reader has given; it stays while another one is looked at.
 	Import *Import
+	// Elsewhere is the Sum of the model that an address speaks of and does not carry, where Import is nil.
+	Elsewhere string
 	// Classes is the number of classes given to Import, 0 its own; Frozen and Blocks are modules of it, by their
 	// Module.ID, between commas: those that are not trained, and those whose activations are recomputed.
 	Classes        int64
@@ -240,8 +242,16 @@ func (u Setup) fragment() string {
 	if u.Rows != "" {
 		b.WriteString("&layers=" + u.Rows)
 	}
-	if u.Model == ModelImport && u.Import != nil && u.Import.Carried() {
+	switch {
+	case u.Model != ModelImport:
+	case u.Import == nil:
+		if u.Elsewhere != "" {
+			b.WriteString("&sum=" + u.Elsewhere)
+		}
+	case u.Import.Carried():
 		b.WriteString("&text=" + escape(u.Import.Text))
+	case u.Import.Text != "":
+		b.WriteString("&sum=" + u.Import.Sum())
 	}
 	return b.String()
 }
@@ -252,6 +262,9 @@ func parseSetup(pairs map[string]string) Setup {
 		if rows := decodeRows(pairs["layers"]); len(rows) > 0 {
 			u.Rows = encodeRows(rows)
 		}
+	}
+	if sum := pairs["sum"]; len(sum) == sumLength && strings.Trim(sum, "0123456789abcdef") == "" {
+		u.Elsewhere = sum
 	}
 	if text := unescape(pairs["text"]); text != "" && len(pairs["text"]) <= maxCarried {
 		u.Import = Paste(strings.ToValidUTF8(text, "\ufffd"))
