@@ -19,13 +19,13 @@ const maxKept = 256 << 20
 type blob struct {
 	file   js.Value
 	size   int64
-	pieces []piece
+	pieces []stretch
 	kept   int64
 	// closed: nothing new is read. Only the goroutine of Open may wait for the browser.
 	closed bool
 }
 
-type piece struct {
+type stretch struct {
 	at   int64
 	data []byte
 }
@@ -74,7 +74,7 @@ func (b *blob) ReadAt(p []byte, at int64) (int, error) {
 	if got.err != nil {
 		return 0, got.err
 	}
-	b.pieces = append(b.pieces, piece{at, got.data})
+	b.pieces = append(b.pieces, stretch{at, got.data})
 	copy(want, got.data)
 	return ended(p, want)
 }
