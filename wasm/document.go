@@ -97,7 +97,6 @@ func (d *document) listen(page *ui.Page) {
 		})
 	}
 	d.explain = func() { bindNumbers(d, page) }
-	bindIntegrators(d, page)
 	d.untouched = page.Untouched
 	d.choices = d.all("[data-set]")
 	for _, choice := range d.choices {

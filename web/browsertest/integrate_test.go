@@ -7,6 +7,8 @@ import (
 
 	cd "github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"vrametre/web/piece"
 )
 
 // The dialog makes the snippet of a part as it stands, by the keyboard too, and
@@ -43,14 +45,31 @@ func TestIntegrate(t *testing.T) {
 	choose("result", "on")
 	choose("all", "on")
 	snippets := map[string]string{}
+	const title = "Une étape d’entraînement, opération par opération"
+	state := strings.TrimPrefix(eval[string](tab, `location.hash`), "#v=1&")
+	address := root + "embed/timeline/#v=1&" + state + "&theme=dark&hide=settings,result&lock=all"
+	escape := func(s string) string { return strings.ReplaceAll(s, "&", "&amp;") }
+	frame := func(source, more string) string {
+		return `<iframe ` + source + `="` + escape(address) + `" title="` + title + `" width="100%" height="760" style="border:0" allow="clipboard-write"` + more + `></iframe>`
+	}
+	element := `<vrametre-figure figure="timeline" lang="fr" state="` + escape(state) + `" theme="dark" hide="settings,result" lock="all"></vrametre-figure>`
 	for format, want := range map[string]string{
-		"iframe": `theme=dark&amp;hide=settings,result&amp;lock=all"`, "element": `<vrametre-figure figure="timeline" lang="fr" state="batch=64`, "rst": ".. vrametre:: timeline\n   :lang: fr\n   :state: batch=64",
-		"myst": ":::{iframe} " + root + "embed/timeline/#v=1&batch=64", "mkdocs": "extra_javascript:\n  - " + root + "embed.js", "moodle": `<p><a href="` + root + `embed/timeline/`, "reveal": "<section>\n  <iframe data-src=", "link": root + "embed/timeline/#v=1&batch=64",
+		"iframe":  frame("src", ` loading="lazy"`),
+		"element": `<script src="` + root + `embed.js" async=""></script>` + "\n" + element,
+		"rst":     ".. vrametre:: timeline\n   :lang: fr\n   :state: " + state + "\n   :theme: dark\n   :hide: settings,result\n   :lock: all",
+		"myst":    ":::{iframe} " + address + "\n:width: 100%\n" + title + "\n:::",
+		"mkdocs":  "# mkdocs.yml\nextra_javascript:\n  - " + root + "embed.js\n\n" + element,
+		"moodle":  "<p>" + frame("src", "") + "</p>\n<p><a href=\"" + escape(address) + `" target="_blank" rel="noopener">` + title + "</a></p>",
+		"reveal":  "<section>\n  " + frame("data-src", "") + "\n</section>",
+		"link":    address,
 	} {
 		choose("format", format)
-		if snippets[format] = eval[string](tab, code); !strings.Contains(snippets[format], want) {
-			t.Errorf("%s: %s, want %s", format, snippets[format], want)
+		if snippets[format] = eval[string](tab, code); snippets[format] != want {
+			t.Errorf("%s:\n%s\nwant\n%s", format, snippets[format], want)
 		}
+	}
+	if len(snippets) != len(piece.Formats) {
+		t.Errorf("%d formats of %d", len(snippets), len(piece.Formats))
 	}
 	choose("format", "link")
 	choose("piece", "predict-weights")
@@ -68,7 +87,6 @@ func TestIntegrate(t *testing.T) {
 
 	// The element of the snippet, in another site.
 	guest := opened(t, view{height: 1600})
-	_, element, _ := strings.Cut(snippets["element"], "\n")
 	guest.navigate(host(t, root, element))
 	guest.heard(`e.type === "ready" && e.state.includes("batch=64")`)
 

@@ -136,9 +136,6 @@ const Pictures = "figures"
 // calculator is nothing without its controls.
 func (p Piece) Pictured() bool { return p.Name != "" && (p.Kind == Figure || p.Kind == Island) }
 
-// version begins every fragment.
-const version = view.NoState
-
 // Keys of an address that are the frame's and not the state's.
 const (
 	KeyFigure   = "fig"

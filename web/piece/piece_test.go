@@ -58,38 +58,6 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// Each format shows the very part, state and parameters.
-func TestSnippets(t *testing.T) {
-	timeline, _ := Named("timeline")
-	f := Frame{Piece: timeline, Root: "https://example.org/gpu/", Lang: content.English, Title: `A "title" & more`, State: "v=1&batch=64&opt=sgd", Theme: "dark", Hide: "settings,result", Lock: "all"}
-	address := "https://example.org/gpu/en/embed/timeline/#v=1&batch=64&opt=sgd&theme=dark&hide=settings,result&lock=all"
-	if got := f.Address(); got != address {
-		t.Errorf("address %s", got)
-	}
-	escaped := strings.ReplaceAll(address, "&", "&amp;")
-	element := `<vrametre-figure figure="timeline" lang="en" state="batch=64&amp;opt=sgd" theme="dark" hide="settings,result" lock="all"></vrametre-figure>`
-	for format, want := range map[string]string{
-		FormatFrame:   `<iframe src="` + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="760" style="border:0" allow="clipboard-write" loading="lazy"></iframe>`,
-		FormatElement: `<script src="https://example.org/gpu/embed.js" async=""></script>` + "\n" + element,
-		FormatSphinx:  ".. vrametre:: timeline\n   :lang: en\n   :state: batch=64&opt=sgd\n   :theme: dark\n   :hide: settings,result\n   :lock: all",
-		FormatMyST:    ":::{iframe} " + address + "\n:width: 100%\nA \"title\" & more\n:::",
-		FormatMkDocs:  "# mkdocs.yml\nextra_javascript:\n  - https://example.org/gpu/embed.js\n\n" + element,
-		FormatReveal:  "<section>\n  <iframe data-src=\"" + escaped + `" title="A &quot;title&quot; &amp; more" width="100%" height="760" style="border:0" allow="clipboard-write"></iframe>` + "\n</section>",
-		FormatLink:    address,
-	} {
-		if got := f.Snippet(format); got != want {
-			t.Errorf("%s:\n%s\nwant\n%s", format, got, want)
-		}
-	}
-	if got := f.Snippet(FormatMoodle); !strings.Contains(got, `<a href="`+escaped+`" target="_blank" rel="noopener">A "title" &amp; more</a>`) || !strings.Contains(got, "<iframe ") {
-		t.Errorf("moodle: %s", got)
-	}
-	plain := Frame{Piece: timeline, Root: "https://example.org/", Lang: content.French, Title: "T"}
-	if got, want := plain.Address(), "https://example.org/embed/timeline/#v=1"; got != want {
-		t.Errorf("as it comes: %s, want %s", got, want)
-	}
-}
-
 // The extension of Sphinx knows the same parts, and which have a picture.
 func TestDirectiveKnowsTheParts(t *testing.T) {
 	source, err := os.ReadFile("../sphinx/vrametre.py")

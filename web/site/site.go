@@ -490,6 +490,10 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 			subject.Curve = b.curve
 			return template.HTML(figure.HTML(name, subject, string(caption+integrate(piece.Figure, name))))
 		},
+		"dialog": func() template.HTML {
+			folder := strings.TrimSuffix(pathOf(piece.Folder, p.Lang), "index.html")
+			return template.HTML(piece.Dialog(f, p.Name, folder).HTML())
+		},
 		"integrateFigure":  func(name string) template.HTML { return integrate(piece.Figure, name) },
 		"integrateIsland":  func(name string) template.HTML { return integrate(piece.Island, name) },
 		"integratePuzzle":  func() template.HTML { return integrate(piece.Puzzle, "") },

@@ -5,6 +5,7 @@ import { answers, unavailable, wholeEngine } from "./answers.js";
 import { load } from "./engine.js";
 import { banner } from "./banner.js";
 import { figures } from "./figures.js";
+import { integrate } from "./integrate.js";
 import { register } from "./register.js";
 
 const root = new URL(".", document.currentScript.src);
@@ -97,6 +98,7 @@ async function wake() {
 }
 
 figures(root);
+integrate(root);
 window.addEventListener("vrametre:panic", () => banner("crashed", { reload: () => location.reload() }));
 window.addEventListener("vrametre:ready", () => register(root), { once: true });
 wake();
