@@ -45,6 +45,9 @@ site: ## write the static site into dist
 	rm -rf "$(DIST)"
 	go run ./web build "$(DIST)"
 
+.PHONY: single
+single: site ## write the whole site in one file, dist/vrametre.html, with the rest
+
 .PHONY: size
 size: site ## report the site's sizes, and what each dependency costs in the wasm
 	go run ./web size "$(DIST)"

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -187,6 +189,7 @@ func TestOtherEngines(t *testing.T) {
 			server.CloseClientConnections()
 			server.Close()
 			w.staysOffline(root)
+			w.opensFiles()
 		})
 	}
 }
@@ -210,6 +213,14 @@ func (w window) teaches(root string) {
 		w.t.Errorf("in English: %q", got)
 	}
 	w.whole("english lesson")
+}
+
+// The folder opens from a disk too.
+func (w window) opensFiles() {
+	w.t.Helper()
+	w.open((&url.URL{Scheme: "file", Path: filepath.Join(built, "index.html")}).String() + "#v=1&batch=64")
+	w.put(slider, "96")
+	w.until(`document.querySelector("[data-scrub=batch]").textContent.startsWith("96")`)
 }
 
 // The workshop knows another model.

@@ -21,6 +21,7 @@ import (
 
 	"vrametre/calc"
 	"vrametre/content"
+	"vrametre/web/build"
 	"vrametre/web/site"
 	figures "vrametre/web/view"
 )
@@ -555,35 +556,9 @@ func headed(t *testing.T, headers map[string]string) string {
 	return server.URL + "/"
 }
 
-const strict = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; worker-src 'self'"
-
-func TestStrictContentSecurityPolicy(t *testing.T) {
-	root := headed(t, map[string]string{"Content-Security-Policy": strict})
-	tab := opened(t, view{})
-	console, err := watch(tab)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tab.navigate(root)
-	tab.awake()
-	eval[any](tab, `document.querySelector(".chart").scrollIntoView()`)
-	tab.until(`document.querySelectorAll(".chart > div").length === 1`)
-	tab.put(slider, "500")
-	tab.until(`location.hash.includes("batch=500")`)
-	// The tooltip of a bar too.
-	x, y := tab.centre(".chart svg path[fill='var(--activations)']")
-	if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y), cd.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x+1, y)); err != nil {
-		t.Fatal(err)
-	}
-	tab.until(`[...document.querySelectorAll(".chart svg text")].some((t) => /Activations.*\d/.test(t.textContent))`)
-	for _, message := range console() {
-		t.Errorf("console: %s", message)
-	}
-}
-
 // A policy that refuses WebAssembly leaves the lesson, and says what is missing.
 func TestEngineRefused(t *testing.T) {
-	root := headed(t, map[string]string{"Content-Security-Policy": strings.ReplaceAll(strict, " 'wasm-unsafe-eval'", "")})
+	root := headed(t, map[string]string{"Content-Security-Policy": strings.ReplaceAll(build.Policy, " 'wasm-unsafe-eval'", "")})
 	tab := opened(t, view{})
 	tab.navigate(root)
 	tab.until(`document.body.dataset.engine === "failed" && document.querySelector(".banner p")?.textContent.length > 20`)

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"vrametre/content"
+	"vrametre/content/lesson"
 	"vrametre/web/piece"
 	"vrametre/web/view"
 )
@@ -38,6 +39,9 @@ type Site struct {
 	// Early is the script that starts the engine's download, to be loaded with
 	// async; Boot starts the engine, to be loaded with defer.
 	Early, Boot string
+	// Charts is the script of the charts' library, Module the compressed program
+	// of all pages but the lesson, which wakes the lesson as well.
+	Charts, Module string
 	// Still is the only script of a page that moves nothing, to be loaded with defer.
 	Still string
 	// Frame is the script of pages made for frames of other sites, to be loaded
@@ -48,6 +52,8 @@ type Site struct {
 
 	root, dir string
 	worker    []byte
+	// bundled are the packages of npm in the site's scripts.
+	bundled map[string]bool
 }
 
 // Manifest is the name of the web manifest of a language.
@@ -78,8 +84,15 @@ func Assets(dir string, options Options) (*Site, error) {
 	if err := npmInstall(root); err != nil {
 		return nil, err
 	}
-	s := &Site{root: root, dir: dir}
+	s := &Site{root: root, dir: dir, bundled: map[string]bool{}}
 	if err := s.scripts(options); err != nil {
+		return nil, err
+	}
+	licenses, err := s.licenses()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.write(LicensesName, licenses); err != nil {
 		return nil, err
 	}
 	if err := s.icons(); err != nil {
@@ -140,6 +153,9 @@ func (s *Site) scripts(options Options) error {
 		if err != nil {
 			return err
 		}
+		if p.name == Workshop {
+			s.Module = m.compressed
+		}
 		pages = append(pages, fmt.Sprintf("%q:%s", p.name, m.json()))
 		early = append(early, fmt.Sprintf("%q:%q", p.name, m.compressed))
 	}
@@ -147,8 +163,7 @@ func (s *Site) scripts(options Options) error {
 	if err != nil {
 		return err
 	}
-	charts, err := s.script("charts")
-	if err != nil {
+	if s.Charts, err = s.script("charts"); err != nil {
 		return err
 	}
 	if s.Early, err = s.script("early", "--define:PROGRAMS={"+strings.Join(early, ",")+"}"); err != nil {
@@ -160,11 +175,11 @@ func (s *Site) scripts(options Options) error {
 	}
 	s.Boot, err = s.script("boot",
 		"--define:PROGRAMS={"+strings.Join(pages, ",")+"}", "--define:ENGINE="+engine.json(),
-		define("CHARTS", charts), "--alias:go-runtime="+glue)
+		define("CHARTS", s.Charts), "--alias:go-runtime="+glue)
 	if err != nil {
 		return err
 	}
-	library, err := bundle(s.root, "vrametre.js", "--format=esm", "--external:node:fs/promises", "--define:ENGINE="+engine.json(), "--alias:go-runtime="+glue)
+	library, err := s.bundle("vrametre.js", "--format=esm", "--external:node:fs/promises", "--define:ENGINE="+engine.json(), "--alias:go-runtime="+glue)
 	if err != nil {
 		return err
 	}
@@ -181,7 +196,15 @@ func (s *Site) scripts(options Options) error {
 	if err := s.loader(); err != nil {
 		return err
 	}
-	s.worker, err = bundle(s.root, "worker.js", "--format=iife", define("process.env.NODE_ENV", "production"))
+	recover, err := s.bundle("recover.js", "--format=iife")
+	if err != nil {
+		return err
+	}
+	// Pages of every version find it.
+	if err := s.write(RecoverName, recover); err != nil {
+		return err
+	}
+	s.worker, err = s.bundle("worker.js", "--format=iife", define("process.env.NODE_ENV", "production"))
 	return err
 }
 
@@ -200,7 +223,7 @@ func (s *Site) loader() error {
 	if err != nil {
 		return err
 	}
-	script, err := bundle(s.root, "embed.js", "--define:FIGURES="+string(figures), "--define:LANGUAGES="+string(languages), "--format=iife")
+	script, err := s.bundle("embed.js", "--define:FIGURES="+string(figures), "--define:LANGUAGES="+string(languages), "--format=iife")
 	if err != nil {
 		return err
 	}
@@ -217,9 +240,18 @@ func (s *Site) loader() error {
 // define replaces an identifier by a string.
 func define(name, value string) string { return "--define:" + name + "=" + strconv.Quote(value) }
 
+// bundle bundles a script and remembers what is in it.
+func (s *Site) bundle(name string, flags ...string) ([]byte, error) {
+	content, packages, err := bundle(s.root, name, flags...)
+	for _, p := range packages {
+		s.bundled[p] = true
+	}
+	return content, err
+}
+
 // script bundles a classic script of web/static and writes it.
 func (s *Site) script(name string, flags ...string) (string, error) {
-	content, err := bundle(s.root, name+".js", append(flags, "--format=iife")...)
+	content, err := s.bundle(name+".js", append(flags, "--format=iife")...)
 	if err != nil {
 		return "", err
 	}
@@ -267,43 +299,72 @@ func webManifest(lang content.Lang) ([]byte, error) {
 	for _, side := range iconSizes {
 		icons = append(icons, icon{Src: fmt.Sprintf("%sicon-%d.png", up, side), Sizes: fmt.Sprintf("%dx%d", side, side), Type: "image/png"})
 	}
+	type shortcut struct {
+		Name string `json:"name"`
+		URL  string `json:"url"`
+	}
+	var shortcuts []shortcut
+	for _, page := range []string{lesson.Lesson, lesson.Workshop, lesson.OOM} {
+		address := "./"
+		if page != lesson.Lesson {
+			address += page + "/"
+		}
+		shortcuts = append(shortcuts, shortcut{view.Text(lang, "page."+page, nil), address})
+	}
 	masked := icons[len(icons)-1]
 	masked.Purpose = "maskable"
 	icons = append(icons, masked)
 	hex := fmt.Sprintf("#%02x%02x%02x", paper.R, paper.G, paper.B)
 	return json.MarshalIndent(struct {
-		Name        string `json:"name"`
-		ShortName   string `json:"short_name"`
-		Description string `json:"description"`
-		Lang        string `json:"lang"`
-		Dir         string `json:"dir"`
-		StartURL    string `json:"start_url"`
-		Scope       string `json:"scope"`
-		Display     string `json:"display"`
-		Background  string `json:"background_color"`
-		Theme       string `json:"theme_color"`
-		Icons       []icon `json:"icons"`
+		Name        string     `json:"name"`
+		ShortName   string     `json:"short_name"`
+		Description string     `json:"description"`
+		Lang        string     `json:"lang"`
+		Dir         string     `json:"dir"`
+		StartURL    string     `json:"start_url"`
+		Scope       string     `json:"scope"`
+		Display     string     `json:"display"`
+		Background  string     `json:"background_color"`
+		Theme       string     `json:"theme_color"`
+		Icons       []icon     `json:"icons"`
+		Shortcuts   []shortcut `json:"shortcuts"`
+		Launch      struct {
+			Mode []string `json:"client_mode"`
+		} `json:"launch_handler"`
 	}{
 		Name:        view.Text(lang, "manifest.name", nil),
 		ShortName:   view.Text(lang, "manifest.short_name", nil),
 		Description: view.Text(lang, "manifest.description", nil),
 		Lang:        string(lang), Dir: "ltr",
 		StartURL: "./", Scope: up, Display: "standalone",
-		Background: hex, Theme: hex, Icons: icons,
+		Background: hex, Theme: hex, Icons: icons, Shortcuts: shortcuts,
+		Launch: struct {
+			Mode []string `json:"client_mode"`
+		}{[]string{"navigate-existing", "auto"}},
 	}, "", "  ")
 }
 
 // Finish writes the worker, with the list of all files of dir that the site
-// needs offline. Call it when every page is there.
+// needs offline, and the headers that help. Call it when every page is there.
 func (s *Site) Finish() error {
 	list, err := precached(s.dir)
 	if err != nil {
+		return err
+	}
+	headers, err := headers(s.dir)
+	if err != nil {
+		return err
+	}
+	if err := s.write(headersName, headers); err != nil {
 		return err
 	}
 	return s.write(workerName, fmt.Appendf(nil, "self.precached=%s;\n%s", list, s.worker))
 }
 
 const workerName = "worker.js"
+
+// RecoverName is the script that helps a page whose other files are missing.
+const RecoverName = "recover.js"
 
 // hashLength is the number of hexadecimal digits of a hash in a file's name.
 const hashLength = 10
@@ -314,11 +375,13 @@ func hash(content []byte) string {
 }
 
 // precached lists the files of a site for the worker, in JSON. Files named by
-// their hash never change; the others are told apart by a revision.
+// their hash never change, and are checked when they arrive; the others, which
+// some hosts add to, are told apart by a revision.
 func precached(dir string) ([]byte, error) {
 	type entry struct {
-		URL      string  `json:"url"`
-		Revision *string `json:"revision"`
+		URL       string  `json:"url"`
+		Revision  *string `json:"revision"`
+		Integrity string  `json:"integrity,omitempty"`
 	}
 	var entries []entry
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
@@ -333,6 +396,9 @@ func precached(dir string) ([]byte, error) {
 		sum := hash(content)
 		if !strings.Contains(path.Base(name), "."+sum+".") {
 			e.Revision = &sum
+		} else if path.Ext(name) != ".gz" { // which some hosts decode
+			sum := sha256.Sum256(content)
+			e.Integrity = "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 		}
 		// A folder's page is asked for by the folder's address: some hosts
 		// redirect the longer one there, and a redirected page cannot be kept.
@@ -349,10 +415,10 @@ func precached(dir string) ([]byte, error) {
 	return json.Marshal(entries)
 }
 
-// neededOffline leaves out the worker itself, the scripts that serve pages
+// neededOffline leaves out the worker itself, the edition in one file, the scripts that serve pages
 // opened as files, where no worker runs, and the pictures, which no page shows.
 func neededOffline(name string) bool {
-	return name != workerName && !strings.HasSuffix(name, ".wasm.js") && !strings.HasSuffix(name, ".py") && !strings.HasPrefix(name, piece.Pictures+"/")
+	return name != workerName && name != headersName && name != SingleName && !strings.HasSuffix(name, ".wasm.js") && !strings.HasSuffix(name, ".py") && !strings.HasPrefix(name, piece.Pictures+"/")
 }
 
 // write writes a file of the site.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"vrametre/web/chart"
@@ -64,15 +65,43 @@ func npmInstall(root string) error {
 }
 
 // bundle turns a script of web/static and all it imports into one minified
-// script; flags are esbuild's.
-func bundle(root, name string, flags ...string) ([]byte, error) {
+// script, and names the packages of npm in it; flags are esbuild's.
+func bundle(root, name string, flags ...string) (script []byte, packages []string, err error) {
+	out := filepath.Join(root, "build", name)
+	meta := out + ".meta.json"
 	args := append([]string{
 		filepath.Join("web", "static", name),
 		"--bundle", "--minify", "--target=es2020", "--charset=utf8",
-		"--legal-comments=none", "--log-level=warning",
+		"--legal-comments=none", "--log-level=warning", "--metafile=" + meta, "--outfile=" + out,
 	}, flags...)
 	modules := filepath.Join(root, "web", "build", "node_modules")
-	return run(root, []string{"NODE_PATH=" + modules}, filepath.Join(modules, ".bin", "esbuild"), args...)
+	if _, err := run(root, []string{"NODE_PATH=" + modules}, filepath.Join(modules, ".bin", "esbuild"), args...); err != nil {
+		return nil, nil, err
+	}
+	if script, err = os.ReadFile(out); err != nil {
+		return nil, nil, err
+	}
+	data, err := os.ReadFile(meta)
+	if err != nil {
+		return nil, nil, err
+	}
+	var read struct{ Inputs map[string]json.RawMessage }
+	if err := json.Unmarshal(data, &read); err != nil {
+		return nil, nil, err
+	}
+	for input := range read.Inputs {
+		_, file, ok := strings.Cut(input, "node_modules/")
+		if !ok {
+			continue
+		}
+		parts := strings.SplitN(file, "/", 3)
+		if strings.HasPrefix(file, "@") {
+			packages = append(packages, parts[0]+"/"+parts[1])
+		} else {
+			packages = append(packages, parts[0])
+		}
+	}
+	return script, packages, nil
 }
 
 // deflate compresses with zopfli, which spends seconds to save four per cent.
@@ -121,7 +150,7 @@ func Draw(drawings []Drawing) ([]string, error) {
 	if err := npmInstall(root); err != nil {
 		return nil, err
 	}
-	program, err := bundle(root, "draw.js", "--format=cjs", "--platform=node")
+	program, _, err := bundle(root, "draw.js", "--format=cjs", "--platform=node")
 	if err != nil {
 		return nil, err
 	}

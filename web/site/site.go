@@ -165,7 +165,26 @@ func Build(dir string, options Options) error {
 	if err := b.rasterize(names, pictures); err != nil {
 		return err
 	}
+	if err := b.single(); err != nil {
+		return err
+	}
 	return assets.Finish()
+}
+
+// single writes the edition in one file, of the pages of both languages.
+func (b *builder) single() error {
+	var list []build.SinglePage
+	for _, p := range pages {
+		if p.Gallery || p.Piece.Name != "" {
+			continue
+		}
+		query := path.Dir(p.Path)
+		if query == "." {
+			query = "" // it opens with the French lesson
+		}
+		list = append(list, build.SinglePage{Path: p.Path, Query: query})
+	}
+	return b.assets.Single(b.style, list)
 }
 
 // builder writes the pages of one site.
@@ -485,6 +504,10 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		"exporterFile": func() string { return exporterFile },
 		"paints":       func() template.HTML { return template.HTML(figure.Patterns()) },
 		"drawn":        figure.Known,
+		"policy":       func() string { return build.Policy },
+		"licenses":     func() string { return build.LicensesName },
+		"recover":      func() string { return build.RecoverName },
+		"single":       func() string { return build.SingleName },
 		"draw": func(name string, caption template.HTML) template.HTML {
 			subject := figure.Of(f)
 			subject.Curve = b.curve

@@ -123,7 +123,7 @@ func TestPagesHoldTheLessonsFigures(t *testing.T) {
 // Addresses are relative and lead somewhere; only the sources at the end lead away.
 func TestAddresses(t *testing.T) {
 	dir := written(t)
-	for _, name := range []string{"early.js", "boot.js", "frame.js", "still.js", "icon.svg", "icon-180.png", "manifest.webmanifest", "en/manifest.webmanifest"} {
+	for _, name := range []string{"early.js", "boot.js", "frame.js", "still.js", "icon.svg", "icon-180.png", "manifest.webmanifest", "en/manifest.webmanifest", build.LicensesName, build.RecoverName, build.SingleName} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}

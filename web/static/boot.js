@@ -8,7 +8,7 @@ import { figures } from "./figures.js";
 import { integrate } from "./integrate.js";
 import { register } from "./register.js";
 
-const root = new URL(".", document.currentScript.src);
+const root = new URL(".", document.currentScript.src || location.href); // in one file, scripts have no address
 const program = PROGRAMS[document.documentElement.dataset.program];
 
 // The answers come from the page's program as soon as it is there, and from the
@@ -92,6 +92,7 @@ async function wake() {
     const ran = body.dataset.engine === "running";
     body.dataset.engine = "failed";
     missing(unavailable(failure));
+    if (failure.missing) window.dispatchEvent(new CustomEvent("vrametre:missing", { detail: failure.missing })); // to recover.js
     banner(ran ? "crashed" : "static", ran ? { reload: () => location.reload() } : {});
     console.warn(failure);
   }
@@ -100,5 +101,5 @@ async function wake() {
 figures(root);
 integrate(root);
 window.addEventListener("vrametre:panic", () => banner("crashed", { reload: () => location.reload() }));
-window.addEventListener("vrametre:ready", () => register(root), { once: true });
+if (!self.vrametreScript) window.addEventListener("vrametre:ready", () => register(root), { once: true });
 wake();

@@ -7,7 +7,7 @@ export async function load(root, module, imports, { started, progress = () => {}
   // Files and frames of an opaque origin may not fetch, but may run scripts.
   const response = await (started ??
     (self.origin === "null" ? fromScript(new URL(module.script, root)) : fetch(new URL(module.compressed, root))));
-  if (!response.ok) throw new Error(`${response.status} ${response.url}`);
+  if (!response.ok) throw Object.assign(new Error(`${response.status} ${response.url}`), { missing: response.url });
   const plain = await plainly(response, (seen) => progress(Math.min(1, seen / module.bytes)));
   const { instance } = await WebAssembly.instantiateStreaming(plain, imports);
   return instance;

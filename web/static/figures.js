@@ -13,14 +13,15 @@ export function figures(root) {
     if (options !== undefined) library.draw(element, options);
     if (moved !== undefined) library.move(element, moved);
   };
-  const library = () =>
-    (charts ??= new Promise((resolve, reject) => {
+  const loaded = () =>
+    new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = new URL(CHARTS, root);
-      script.onload = () => resolve(self.vrametreCharts);
+      script.onload = resolve;
       script.onerror = () => reject(new Error(`cannot load ${script.src}`));
       document.head.append(script);
-    }));
+    });
+  const library = () => (charts ??= (self.vrametreScript?.(CHARTS) ?? loaded()).then(() => self.vrametreCharts));
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
