@@ -87,6 +87,7 @@ func (d *document) listen(page *ui.Page) {
 	d.switches = d.all("[data-lang-switch], [data-state-link]")
 	d.carry(page.Address())
 	d.figures = newFigures(d, page)
+	d.figures.linked = bindKinds(d, page)
 	if calc.Whole {
 		bindFiles(d, page)
 	}
@@ -102,7 +103,17 @@ func (d *document) listen(page *ui.Page) {
 	for _, choice := range d.choices {
 		d.figures.on(choice, "change", func(js.Value) { page.Set(attribute(choice, "data-set"), attribute(choice, "value")) })
 	}
+	printed := d.root.Call("querySelector", ".printed")
 	for event, handle := range map[string]func(){
+		"beforeprint": func() {
+			page.Leave()
+			d.figures.drawAll()
+			if printed.IsNull() { // a piece of the page, in another site's
+				return
+			}
+			date := js.Global().Get("Date").New().Call("toLocaleDateString", d.root.Get("documentElement").Get("lang"), map[string]any{"dateStyle": "long"})
+			printed.Set("textContent", view.Text(page.Figures().Lang(), "page.printed", view.Args{"date": date.String(), "address": d.window.Get("location").Get("href").String()}))
+		},
 		"hashchange":     func() { page.Navigate(d.fragment()) },
 		"pagehide":       page.Leave,
 		"vrametre:leave": page.Leave,

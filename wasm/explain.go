@@ -84,6 +84,7 @@ func (e *explainer) open(f view.Figures, ref string) {
 		})
 	}
 	e.dialog.Set("innerHTML", markup.HTML(explanation(f, explained)))
+	e.dialog.Call("setAttribute", "data-kind", f.Kind(ref)) // its formula belongs to it
 	e.dialog.Call("showModal")
 }
 

@@ -22,6 +22,7 @@ type figures struct {
 	all  []*shownFigure
 
 	quizzes []*quiz
+	linked  *linked
 
 	subject *figure.Subject
 	// paused says that the subject is whole: the reader is not moving anything.
@@ -84,7 +85,6 @@ func newFigures(d *document, page *ui.Page) *figures {
 	for _, shown := range f.all {
 		observer.Call("observe", shown.element)
 	}
-	d.window.Call("addEventListener", "beforeprint", f.handler(func([]js.Value) { f.drawAll() }))
 	return f
 }
 
@@ -241,6 +241,7 @@ func (f *figures) bindBrowser(browsed, readout js.Value) {
 		event.Call("preventDefault")
 		if at = min(last, max(0, at)); at >= 0 {
 			tell(pieces[at])
+			f.linked.look(pieces[at])
 		}
 	})
 }

@@ -75,7 +75,7 @@ func (q *quiz) show(s *figure.Subject) {
 func (f *figures) bindPuzzle(element js.Value) {
 	attempt := figure.Attempt{}
 	var found []string
-	outcome := element.Call("querySelector", ".outcome")
+	outcome, link := element.Call("querySelector", ".outcome"), f.d.root.Call("querySelector", "[data-attempt]")
 	try := func() calc.Result {
 		nodes, answer, err := attempt.Outcome(f.subject, found)
 		if solved, ok := attempt.Solved(answer); err == nil && ok && !slices.Contains(found, solved) {
@@ -87,6 +87,9 @@ func (f *figures) bindPuzzle(element js.Value) {
 			return answer
 		}
 		outcome.Set("innerHTML", markup.HTML(nodes))
+		if link.Truthy() {
+			link.Set("hash", attempt.State().Fragment())
+		}
 		return answer
 	}
 	radios := within(element, "[data-lever]")

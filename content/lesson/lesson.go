@@ -34,7 +34,7 @@ const (
 )
 
 // Pages lists them.
-var Pages = []string{Lesson, Workshop, OOM, Validation}
+var Pages = []string{Lesson, OOM, Workshop, Validation}
 
 // Source is a page's text in a language.
 func Source(page string, lang content.Lang) string {

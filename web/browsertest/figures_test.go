@@ -362,3 +362,99 @@ func TestNumbersExplainThemselves(t *testing.T) {
 	}
 	tab.until(`!document.querySelector("` + dialog + `").open`)
 }
+
+// A word, the bars, the figures and the tables of one kind of memory light up
+// together, whichever of them the reader points at or focuses.
+func TestKindsAreLinked(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	lit := func(step, kind string) {
+		t.Helper()
+		tab.until(fmt.Sprintf(`(document.body.dataset.lit ?? "") === %q`, kind))
+		for _, other := range []string{"gradients", "activations", "weights"} {
+			want := "1"
+			if kind != "" && kind != other {
+				want = "0.25"
+			}
+			if got := eval[string](tab, fmt.Sprintf(`getComputedStyle(document.querySelector(".vessel .k-%s")).opacity`, other)); got != want {
+				t.Errorf("%s: the tank's %s has opacity %s, want %s", step, other, got, want)
+			}
+			// Not by colour alone: words are underlined, rows marked.
+			marks := eval[string](tab, fmt.Sprintf(`getComputedStyle(document.querySelector(".num.%s")).textDecorationLine + "|" + (getComputedStyle(document.querySelector(".where tr[data-kind=%s]")).boxShadow !== "none")`, other[:1], other))
+			if want := map[bool]string{true: "underline|true", false: "none|false"}[kind == other]; marks != want {
+				t.Errorf("%s: words and rows of %s: %s, want %s", step, other, marks, want)
+			}
+		}
+	}
+	point := func(selector string) {
+		t.Helper()
+		at := eval[[]float64](tab, fmt.Sprintf(`(() => {
+			const e = document.querySelector(%q);
+			e.scrollIntoView({block: "center", behavior: "instant"});
+			const r = e.getClientRects()[0];
+			return [r.x + r.width / 2, r.y + r.height / 2];
+		})()`, selector))
+		if err := cd.Do(tab, cd.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lit("untouched", "")
+	point(".kind[data-kind=gradients]")
+	lit("a word", "gradients")
+	point(".vessel .k-activations")
+	lit("a bar", "activations")
+	point(".where tr[data-kind=weights] td")
+	lit("a row", "weights")
+	point("h1")
+	lit("nothing", "")
+	// From the keyboard.
+	const word = ".kind[data-kind=gradients]"
+	if err := cd.Do(tab, cd.Focus(cd.CSS(word))); err != nil {
+		t.Fatal(err)
+	}
+	lit("a focused word", "gradients")
+	if err := cd.Do(tab, cd.KeyEvent(kb.Enter)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`document.querySelector("` + word + `").getAttribute("aria-pressed") === "true"`)
+	eval[any](tab, `document.activeElement.blur()`)
+	lit("a pinned word", "gradients")
+	for _, violation := range violations(tab) {
+		t.Errorf("lit: %s", violation)
+	}
+	if err := cd.Do(tab, cd.Focus(cd.CSS(word)), cd.KeyEvent(kb.Escape)); err != nil {
+		t.Fatal(err)
+	}
+	eval[any](tab, `document.activeElement.blur()`)
+	lit("let go of", "")
+	// A formula belongs to the number it explains.
+	const number = `p .num.w[role=button]`
+	if err := cd.Do(tab, cd.Focus(cd.CSS(number)), cd.KeyEvent(kb.Enter)); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`document.querySelector("dialog.explained")?.open`)
+	lit("a formula", "weights")
+}
+
+// The puzzle's attempt and the lesson's settings go on in the workshop.
+func TestOnwardsToTheWorkshop(t *testing.T) {
+	root := serve(t, "")
+	tab := open(t, root+"en/", view{})
+	tab.put(slider, "77")
+	tab.until(`document.querySelector(".onward [data-state-link]").hash.includes("batch=77")`)
+	want := tab.text(".tank b")
+	tab.follow(".onward [data-state-link]")
+	if got := tab.text(".tank b"); got != want {
+		t.Errorf("the lesson says %s, the workshop %s", want, got)
+	}
+	tab = open(t, root+"en/", view{})
+	eval[any](tab, `document.querySelector("[data-lever=batch][value='64']").click()`)
+	tab.until(`document.querySelector("[data-puzzle] .result.ok") !== null`)
+	peak := strings.Fields(tab.text("[data-puzzle] .result"))
+	tab.follow("[data-attempt]")
+	if got := tab.text(".tank b"); !strings.Contains(strings.Join(peak, " "), strings.TrimSpace(got)) {
+		t.Errorf("the puzzle says %q, the workshop %s", peak, got)
+	}
+	if got := eval[string](tab, `[document.querySelector("[data-field='setup.model']").value, document.querySelector("[data-control=batch]").value, document.querySelector("[data-field='setup.accumulation']").value].join("|")`); got != "resnet50|64|2" {
+		t.Errorf("opened with %q", got)
+	}
+}

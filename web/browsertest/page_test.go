@@ -2,8 +2,11 @@ package browsertest
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	cd "github.com/chromedp/chromedp"
 )
@@ -110,7 +113,7 @@ const tooWide = `(() => {
 
 func TestNoSidewaysScroll(t *testing.T) {
 	root := serve(t, "")
-	for _, path := range []string{"", "en/", measurements, "en/" + measurements} {
+	for _, path := range []string{"", "en/", workshop, "en/" + workshop, measurements, "en/" + measurements} {
 		for _, width := range []int64{320, 390, 640, 768, 1024, 1440} {
 			tab := open(t, root+path, view{width: width})
 			eval[any](tab, `document.querySelectorAll("details").forEach((d) => (d.open = true))`)
@@ -145,27 +148,60 @@ func TestReducedMotion(t *testing.T) {
 	}
 }
 
+// Notes stand in the margin where there is one, and among the text elsewhere.
+func TestNotesInTheMargin(t *testing.T) {
+	root := serve(t, "")
+	for width, want := range map[int64]string{1440: "beside", 1024: "among", 390: "among"} {
+		got := eval[[]string](open(t, root, view{width: width}), `[...document.querySelectorAll(".note")].map((note) => {
+			const text = note.parentElement.querySelector(":scope > p").getBoundingClientRect(), box = note.getBoundingClientRect();
+			return box.left >= text.right ? "beside" : box.left >= text.left - 1 && box.right <= text.right + 1 ? "among" : "elsewhere";
+		})`)
+		if len(got) < 5 || slices.ContainsFunc(got, func(place string) bool { return place != want }) {
+			t.Errorf("at %d: %v, want all %s", width, got, want)
+		}
+	}
+}
+
 // In forced colours the kinds of memory keep an outline each.
 func TestForcedColors(t *testing.T) {
 	tab := open(t, serve(t, ""), view{media: map[string]string{"forced-colors": "active"}})
 	if got := eval[string](tab, `getComputedStyle(document.querySelector(".vessel i")).outlineStyle`); got != "solid" {
 		t.Errorf("outline %q", got)
 	}
+	// What is lit is underlined there too: colours say nothing.
+	eval[any](tab, `document.body.dataset.lit = "gradients"`)
+	if got := eval[string](tab, `getComputedStyle(document.querySelector(".num.g")).textDecorationLine`); got != "underline" {
+		t.Errorf("a lit number has %q", got)
+	}
+	for _, violation := range violations(tab) {
+		t.Error(violation)
+	}
 }
 
 func TestPrint(t *testing.T) {
 	root := serve(t, "")
-	tab := open(t, root, view{})
-	pdf, err := cd.Run(tab, cd.PrintToPDF(cd.PDFPaper(cd.PaperA4), cd.PDFPrintBackground()))
-	if err != nil {
-		t.Fatal(err)
+	for _, path := range []string{"", "en/", workshop, "en/" + workshop} {
+		tab := open(t, root+path, view{})
+		pdf, err := cd.Run(tab, cd.PrintToPDF(cd.PDFPaper(cd.PaperA4), cd.PDFPrintBackground()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sheets := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(pdf, -1))
+		if sheets == 0 || sheets > 6 {
+			t.Errorf("/%s: %d sheets, want at most 6", path, sheets)
+		}
 	}
-	sheets := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(pdf, -1))
-	if sheets == 0 || sheets > 6 {
-		t.Errorf("%d sheets, want at most 6", sheets)
+	// What is printed says of what state, where it is found again, and when.
+	tab := open(t, root+"#v=1&batch=300", view{})
+	tab.put(slider, "301")
+	eval[any](tab, `dispatchEvent(new Event("beforeprint"))`)
+	printed := eval[string](tab, `document.querySelector(".printed").textContent`)
+	if year := strconv.Itoa(time.Now().Year()); !strings.Contains(printed, year) || !strings.Contains(printed, root+"#v=1&batch=301") {
+		t.Errorf("printed with %q", printed)
 	}
 	paper := open(t, root, view{print: true, width: 700})
-	for selector, want := range map[string]bool{".tank": true, ".where table": true, ".settings": false, ".toolbar": false, "nav": false, ".live": false} {
+	eval[any](paper, `dispatchEvent(new Event("beforeprint"))`)
+	for selector, want := range map[string]bool{".tank": true, ".where table": true, ".settings": false, ".toolbar": false, "nav": false, ".live": false, ".printed": true, ".onward": false} {
 		if got := shown(paper, selector); got != want {
 			t.Errorf("print: %s shown: %v", selector, got)
 		}
@@ -212,6 +248,37 @@ func TestAccessible(t *testing.T) {
 				t.Errorf("%s /%s: %s", name, path, violation)
 			}
 		}
+	}
+}
+
+// The page works in the states that a reader brings it to: an explanation
+// open, a question answered, the puzzle tried, a kind of memory lit.
+func TestAccessibleInEveryState(t *testing.T) {
+	root := serve(t, "")
+	for _, scheme := range []string{"light", "dark"} {
+		tab := open(t, root, view{media: map[string]string{"prefers-color-scheme": scheme}})
+		check := func(state string) {
+			t.Helper()
+			for _, violation := range violations(tab) {
+				t.Errorf("%s, %s: %s", scheme, state, violation)
+			}
+		}
+		eval[any](tab, `document.querySelectorAll("[data-quiz]").forEach((quiz) => quiz.querySelector("[data-choice]").click())`)
+		tab.until(`[...document.querySelectorAll("[data-quiz] .reveal")].every((reveal) => reveal.textContent !== "")`)
+		eval[any](tab, `document.querySelector("[data-lever=precision][value=amp-fp16]").click()`)
+		tab.until(`document.querySelector("[data-puzzle] .result.ok") !== null`)
+		check("answered")
+		for _, kind := range []string{"weights", "gradients", "optimizer", "batch", "activations", "temporaries", "runtime"} {
+			eval[any](tab, `document.body.dataset.lit = "`+kind+`"`)
+			check(kind + " lit")
+		}
+		eval[any](tab, `delete document.body.dataset.lit`)
+		tab.put(slider, "1024")
+		tab.until(`document.querySelector(".verdict").dataset.tone === "alarm"`)
+		check("over the card")
+		eval[any](tab, `document.querySelector(".gauge b[data-v]").click()`)
+		tab.until(`document.querySelector("dialog").open`)
+		check("an explanation open")
 	}
 }
 

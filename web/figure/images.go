@@ -68,7 +68,7 @@ func drawImages(s *Subject) []markup.Node {
 	}
 	row := func(y, count, rows int64) {
 		if count > 0 && rows > 0 {
-			kids = append(kids, elem("rect", "y", number(float64(y)*side), "width", number(float64(count)*side-gap), "height", number(float64(rows)*side-gap), "fill", "url(#images-tile)"))
+			kids = append(kids, elem("rect", "y", number(float64(y)*side), "width", number(float64(count)*side-gap), "height", number(float64(rows)*side-gap), "fill", "url(#images-tile)", "data-kind", view.KindBatch))
 		}
 	}
 	row(0, perRow, whole)
@@ -81,7 +81,7 @@ func drawImages(s *Subject) []markup.Node {
 		bars[i] = markup.Elem("li", nil,
 			markup.Elem("span", nil, markup.Elem("code", nil, markup.Text(t.name)), markup.Text(" "+s.bytes(n*values*t.size))),
 			markup.Elem("svg", markup.A("class", "type-bar", "aria-hidden", "true", "width", "100%"),
-				elem("rect", "width", percent(float64(t.size), float64(size)), "height", "100%", "fill", fill(view.KindBatch))))
+				elem("rect", "width", percent(float64(t.size), float64(size)), "height", "100%", "fill", fill(view.KindBatch), "data-kind", view.KindBatch)))
 	}
 	return []markup.Node{picture,
 		markup.Elem("p", markup.A("class", "scale"), markup.Text(s.text("figure.images.scale", args))),

@@ -191,7 +191,7 @@ func drawMaps(s *Subject) []markup.Node {
 		if k.role() != "output" && k.role() != "input" {
 			paint = fill("extra")
 		}
-		shapes := []markup.Node{elem("rect", "width", "100%", "height", "100%", "fill", paint)}
+		shapes := []markup.Node{elem("rect", "width", "100%", "height", "100%", "fill", paint, "data-kind", view.KindActivations)}
 		if w/p.columns >= smallestCell && h/p.rows >= smallestCell && p.columns*p.rows > 1 {
 			var lines strings.Builder
 			for c := 1; c < int(p.columns); c++ {
@@ -203,7 +203,7 @@ func drawMaps(s *Subject) []markup.Node {
 			shapes = append(shapes, markup.Elem("svg", markup.A("width", "100%", "height", "100%", "viewBox", "0 0 "+number(p.columns)+" "+number(p.rows), "preserveAspectRatio", "none"),
 				elem("path", "class", "cells", "d", lines.String(), "vector-effect", "non-scaling-stroke")))
 		}
-		items = append(items, markup.Elem("li", markup.A("class", "map", "data-tip", s.account(k)),
+		items = append(items, markup.Elem("li", markup.A("class", "map", "data-kind", view.KindActivations, "data-tip", s.account(k)),
 			markup.Elem("svg", markup.A("aria-hidden", "true", "width", em(w), "height", em(h)), shapes...),
 			markup.Elem("b", nil, markup.Text(s.layerName(k))),
 			markup.Elem("span", nil, text(s.Lang, "figure.role."+k.role())),

@@ -59,6 +59,14 @@ func (a Attempt) Request() calc.Request {
 	return r
 }
 
+// State is the attempt as the workshop opens with it.
+func (a Attempt) State() view.State {
+	r := a.Request()
+	s := view.Default().WithGPU(puzzleCard).WithOptimizer(r.Optimizer.Name).With(view.ScrubBatch, r.Batch)
+	s.Setup = view.Setup{Model: puzzleModel, Recompute: r.Checkpointing.EveryBlock}
+	return s.WithSetting(view.SetupPrecision, r.Precision).WithSetting(view.SetupAccumulation, strconv.Itoa(r.Accumulation))
+}
+
 // Changed lists the levers that an attempt moves.
 func (a Attempt) Changed() []string {
 	var names []string

@@ -177,6 +177,15 @@ func TestPuzzle(t *testing.T) {
 				t.Errorf("%v: solved %q %v, fits %v", a, solved, ok, *r.Fits)
 			}
 			suffices = suffices || *r.Fits
+			// The workshop opens with the very same training.
+			opened := view.ParseFragment(a.State().Fragment()).On(view.PageWorkshop)
+			asked, err := opened.Ask(content.French)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := calc.Estimate(asked); err != nil || got.Peak != r.Peak || *got.Fits != *r.Fits {
+				t.Errorf("%v: the workshop says %+v, %v, the puzzle %+v", a, got.Peak, err, r.Peak)
+			}
 		}
 		if suffices {
 			solutions = append(solutions, l.name)

@@ -73,7 +73,7 @@ func drawSlots(s *Subject) []markup.Node {
 	for i := range maxSlots {
 		size, shape := s.text("figure.slots.empty", nil), elem("rect", "class", "hollow", "width", "100%", "height", "100%")
 		if int64(i) < chosen.Values {
-			size, shape = s.bytes(each), elem("rect", "width", "100%", "height", "100%", "fill", fill(slotKinds[i]))
+			size, shape = s.bytes(each), elem("rect", "width", "100%", "height", "100%", "fill", fill(slotKinds[i]), "data-kind", slotKinds[i])
 		}
 		boxes[i] = markup.Elem("li", markup.A("data-kind", slotKinds[i]),
 			markup.Elem("svg", markup.A("class", "slot-box", "aria-hidden", "true", "width", "100%"), shape),

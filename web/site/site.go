@@ -462,8 +462,15 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		}
 		return template.HTML(piece.Button(f, piece.Of(p.Name, kind, part)).HTML())
 	}
+	workshop := "" // a piece of a page leads nowhere inside another site's
+	if p.Piece.Name == "" {
+		workshop = relative(p.Path, pathOf(lesson.Workshop, p.Lang))
+	}
 	t := template.New("")
 	t.Funcs(template.FuncMap{
+		"workshop": func() string { return workshop },
+		// attempt leads to the workshop as the puzzle begins; the live page keeps up with it.
+		"attempt": func() template.URL { return template.URL(workshop + "#" + figure.Attempt{}.State().Fragment()) },
 		"t":       func(key string) string { return view.Text(f.Lang(), key, nil) },
 		"v":       func(ref string) (template.HTML, error) { return value(f, ref) },
 		"list":    func(items ...string) []string { return items },

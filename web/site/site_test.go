@@ -120,6 +120,27 @@ func TestPagesHoldTheLessonsFigures(t *testing.T) {
 	}
 }
 
+// The lesson comes first, then the help in need, then the workshop; in the
+// lesson the puzzle and the way to the workshop come last.
+func TestReadingOrder(t *testing.T) {
+	dir := written(t)
+	for _, lang := range []string{"", "en/"} {
+		source, err := os.ReadFile(filepath.Join(dir, lang, "index.html"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := string(source)
+		last := 0
+		for _, mark := range []string{`<nav`, `#lesson"`, `oom/index.html"`, `atelier/index.html"`, `id="message"`, `id="weights"`, `id="activations"`, `id="total"`, `id="inference"`, `id="end"`, `data-puzzle`, `class="onward"`, `class="sources"`, `</main>`} {
+			at := strings.Index(page[last:], mark)
+			if at < 0 {
+				t.Fatalf("%sindex.html: no %s after what comes before it", lang, mark)
+			}
+			last += at
+		}
+	}
+}
+
 // Addresses are relative and lead somewhere; only the sources at the end lead away.
 func TestAddresses(t *testing.T) {
 	dir := written(t)
