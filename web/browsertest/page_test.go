@@ -277,7 +277,7 @@ func TestAccessibleInEveryState(t *testing.T) {
 		tab.until(`document.querySelector(".verdict").dataset.tone === "alarm"`)
 		check("over the card")
 		eval[any](tab, `document.querySelector(".gauge b[data-v]").click()`)
-		tab.until(`document.querySelector("dialog").open`)
+		tab.until(`document.querySelector("dialog.explained")?.open`)
 		check("an explanation open")
 	}
 }
