@@ -249,7 +249,7 @@ func (m *Message) others() int64 {
 func verdict(m Message) (Text, []Text) {
 	args := map[string]int64{}
 	for _, f := range m.Fields {
-		if f.Name != OtherProcess && f.Bytes <= unknownMemory {
+		if f.Name != OtherProcess {
 			args[f.Name] = f.Bytes
 		}
 	}

@@ -59,6 +59,20 @@ var hostile = []string{
 	"CUDA out of memory. Tried to allocate 2.00 MiB. " + strings.Repeat("Process 1 has 1.00 GiB memory in use. ", 400),
 }
 
+// A request beyond any card is still named.
+func TestImpossibleRequestIsNamed(t *testing.T) {
+	for _, text := range []string{
+		"CUDA out of memory. Tried to allocate 99999999999999999999 MiB (GPU 0; 14.76 GiB total capacity; 13.51 GiB already allocated; 11.75 MiB free; 13.85 GiB reserved in total by PyTorch)",
+		"RESOURCE_EXHAUSTED: Out of memory while trying to allocate 18446744073709551616 bytes.",
+	} {
+		e := oom.Explain(text, oom.Hints{})
+		FillExplanation(&e, content.English)
+		if words := e.Verdict.Words; !strings.Contains(words, "8,388,608\u00a0TiB") {
+			t.Errorf("%s: %s", text, words)
+		}
+	}
+}
+
 // The marks are the numbers, in their order, and the rest is the text itself.
 func TestQuote(t *testing.T) {
 	texts := hostile

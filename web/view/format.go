@@ -5,6 +5,7 @@
 package view
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -145,8 +146,20 @@ func fixed(lang content.Lang, n int64, decimals int) string {
 	return Count(lang, n/scale) + point + fraction
 }
 
+// decimal writes a number that may have a fraction: 0,9.
+func decimal(lang content.Lang, f float64) string {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return Count(lang, int64(f))
+	}
+	text := strings.Replace(strconv.FormatFloat(f, 'g', -1, 64), "-", minus, 1)
+	if lang == content.French {
+		text = strings.Replace(text, ".", ",", 1)
+	}
+	return text
+}
+
 // divRound divides, rounding half up.
-func divRound(n, d int64) int64 { return (n + d/2) / d }
+func divRound(n, d int64) int64 { return n/d + (n%d+d/2)/d }
 
 // mulDivRound is n*m/d rounded half up, without overflow for any n below 2^62.
 func mulDivRound(n, m, d int64) int64 {

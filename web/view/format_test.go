@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -30,6 +31,33 @@ func TestCount(t *testing.T) {
 		if got := plain(Count(content.English, c.n)); got != c.en {
 			t.Errorf("Count(en, %d) = %q, want %q", c.n, got, c.en)
 		}
+	}
+}
+
+func TestDecimal(t *testing.T) {
+	for _, c := range []struct {
+		n      float64
+		fr, en string
+	}{
+		{0.9, "0,9", "0.9"},
+		{-1, "−1", "−1"},
+		{-0.5, "−0,5", "−0.5"},
+		{1e6, "1~000~000", "1,000,000"},
+		{1e300, "1e+300", "1e+300"},
+	} {
+		if got := plain(decimal(content.French, c.n)); got != c.fr {
+			t.Errorf("decimal(fr, %g) = %q, want %q", c.n, got, c.fr)
+		}
+		if got := plain(decimal(content.English, c.n)); got != c.en {
+			t.Errorf("decimal(en, %g) = %q, want %q", c.n, got, c.en)
+		}
+	}
+}
+
+// The largest number is not turned over.
+func TestBinaryOfTheLargest(t *testing.T) {
+	if got := plain(Binary(content.French, math.MaxInt64)); got != "8~388~608~Tio" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -25,6 +25,9 @@ func Text(lang content.Lang, key string, args Args) string {
 			return "{" + name + "}"
 		}
 		number, ok := integer(value)
+		if f, fraction := value.(float64); fraction {
+			return decimal(lang, f)
+		}
 		if !ok {
 			return fmt.Sprint(value)
 		}
