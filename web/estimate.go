@@ -35,11 +35,10 @@ func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	input = utf8Of(input)
 	if *name != "" {
 		return estimateFile(*name, input, stdout)
 	}
-	// Some shells begin what they pipe with a byte order mark.
-	input = bytes.TrimPrefix(input, []byte("\ufeff"))
 	if !jsonLines(input) {
 		result, lang, err := answer(input)
 		if err != nil {

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"io"
 	"strings"
+	"unicode/utf16"
 
 	"vrametre/calc/gpu"
 	"vrametre/calc/oom"
@@ -24,9 +27,27 @@ func explain(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	explanation := oom.Explain(string(text), oom.Hints{})
+	explanation := oom.Explain(string(utf8Of(text)), oom.Hints{})
 	view.FillExplanation(&explanation, content.ParseLang(*lang))
 	return write(stdout, explanation)
+}
+
+// utf8Of is a text without its byte order mark. Some shells begin with one what they pipe, and PowerShell's ">" writes UTF-16.
+func utf8Of(text []byte) []byte {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(text, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
+	units := make([]uint16, 0, len(text)/2)
+	for text = text[2:]; len(text) >= 2; text = text[2:] {
+		units = append(units, order.Uint16(text))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // lookup lists the cards that a renderer name or a PCI id can mean.

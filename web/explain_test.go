@@ -40,6 +40,14 @@ func TestExplain(t *testing.T) {
 			t.Error("a number that the message does not give is there")
 		}
 	}
+	wide := "\xff\xfe"
+	for _, c := range []byte(pasted) {
+		wide += string([]byte{c, 0})
+	}
+	_, bytes, _ := shell(pasted, "explain")
+	if _, stdout, _ := shell(wide, "explain"); stdout != bytes {
+		t.Errorf("UTF-16: %s", stdout)
+	}
 	if status, stdout, _ := shell("", "explain"); status != 0 || !strings.Contains(stdout, `"unrecognised"`) {
 		t.Errorf("nothing: status %d, %q", status, stdout)
 	}
