@@ -43,6 +43,20 @@ func TestAutocastLists(t *testing.T) {
 	}
 }
 
+// TestAutocastOfHalfWeights: the norms of a frozen half-precision base work in float32 too, their weights cast at each call.
+func TestAutocastOfHalfWeights(t *testing.T) {
+	g := torch.NewGraph(2, torch.Rules{})
+	g.Autocast(torch.Float16)
+	b := &nn.Builder{G: g, DType: torch.BFloat16}
+	root := b.Root("Root")
+	x := g.Input([]int64{4, 8}, torch.BFloat16)
+	for name, s := range map[string]nn.Spec{"ln": nn.LayerNorm{Shape: []int64{8}}, "gn": nn.GroupNorm{Groups: 2, C: 4}} {
+		if got := g.DType(b.Add(root, name, s).Call(x)); got != torch.Float32 {
+			t.Errorf("%s gives %s", name, got)
+		}
+	}
+}
+
 // TestCastCache: autocast casts a weight once, however often it is used, and keeps the copy for backward.
 func TestCastCache(t *testing.T) {
 	saved := func(calls int) int64 {

@@ -259,17 +259,26 @@ func (g *Graph) StorageBytes(x Tensor) int64 { return g.st[g.t[x].store].bytes }
 
 // bytes checks a shape and gives its size; sizes over int64 are refused.
 func (g *Graph) bytes(shape []int64, d DType) int64 {
-	n := d.Size()
+	n, wrong := size(shape, d)
+	if wrong != "" {
+		g.Fail(wrong, "shape", Shape(shape))
+	}
+	return n
+}
+
+// size is a tensor's bytes, or the code of what is wrong with its shape.
+func size(shape []int64, d DType) (n int64, wrong string) {
+	n = d.Size()
 	for _, v := range shape {
 		if v < 0 {
-			g.Fail("shape-negative", "shape", Shape(shape))
+			return 0, "shape-negative"
 		}
 		if v > 0 && n > math.MaxInt64/64/v {
-			g.Fail("size-overflow", "shape", Shape(shape))
+			return 0, "size-overflow"
 		}
 		n *= v
 	}
-	return n
+	return n, ""
 }
 
 func (g *Graph) add(t tensor) Tensor {
@@ -331,10 +340,8 @@ func (g *Graph) Module(parent *Module, name, typ string) *Module {
 // Param adds a parameter to m.
 func (g *Graph) Param(m *Module, d DType, dims ...int64) Tensor {
 	shape := g.shapeOf(dims...)
-	for _, v := range dims {
-		if v < 0 {
-			fault.Throw("shape-negative", m.Path, "shape", Shape(shape))
-		}
+	if _, wrong := size(shape, d); wrong != "" && m.Path != "" { // no module is being called yet
+		fault.Throw(wrong, m.Path, "shape", Shape(shape))
 	}
 	p := g.fresh(shape, nil, d)
 	g.st[g.t[p].store].kind = KindWeights

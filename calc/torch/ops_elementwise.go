@@ -326,7 +326,7 @@ func (g *Graph) softmax(name string, x Tensor, float bool) Tensor {
 
 // float is autocast's other list: operations on CUDA that run in float32 (aten/src/ATen/autocast_mode.h, AT_FORALL_FP32).
 func (g *Graph) float(x Tensor) Tensor {
-	if g.amp == Float32 || !g.t[x].dtype.Half() {
+	if g.amp == Float32 || x == None || !g.t[x].dtype.Half() {
 		return x
 	}
 	return g.To(x, Float32)

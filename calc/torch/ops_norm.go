@@ -62,7 +62,7 @@ func (g *Graph) BatchNorm(x, w, bias Tensor, running []Tensor, training bool) Te
 
 // LayerNorm over the last dimensions normalised.
 func (g *Graph) LayerNorm(x, w, bias Tensor, normalised []int64) Tensor {
-	x = g.float(x)
+	x, w, bias = g.float(x), g.float(w), g.float(bias)
 	t := g.t[x]
 	n := len(t.shape) - len(normalised)
 	if n < 0 || !sameShape(t.shape[n:], normalised) {
@@ -92,7 +92,7 @@ func sameShape(a, b []int64) bool {
 
 // GroupNorm with groups over channel 1.
 func (g *Graph) GroupNorm(x, w, bias Tensor, groups int64) Tensor {
-	x = g.float(x)
+	x, w, bias = g.float(x), g.float(w), g.float(bias)
 	t := g.t[x]
 	g.RankFrom(x, 2)
 	if groups <= 0 || t.shape[1]%groups != 0 {
