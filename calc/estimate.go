@@ -42,14 +42,18 @@ func (q *query) compile(n *network, batch int64) (run, error) {
 	}
 	p := g.Compile()
 	*q.spent += compileWork * int64(len(p.Events))
+	return run{g, p}, countable(p, batch)
+}
+
+// countable refuses tensors that are too large together.
+func countable(p *torch.Program, batch int64) error {
 	var sum int64
 	for _, b := range p.Bytes {
-		sum += b
-		if sum > MaxBytes {
-			return run{}, fault.New("size-total", "batch", "batch", batch)
+		if sum += b; sum > MaxBytes {
+			return fault.New("size-total", "batch", "batch", batch)
 		}
 	}
-	return run{g, p}, nil
+	return nil
 }
 
 // compileWork is how many walks of an iteration take as long as recording and compiling it.
@@ -86,7 +90,7 @@ func (q *query) beside(p *torch.Program, batch int64) []walk.Extra {
 		}
 		out = append(out, walk.Extra{Bytes: q.kv * size * q.Inference.Context * batch, Kind: torch.KindKVCache})
 	}
-	if q.train && q.Parallel.Data > 1 {
+	if q.Parallel.Data > 1 {
 		var grads, largest int64
 		for _, v := range p.Params {
 			if v.Trained {
@@ -94,10 +98,10 @@ func (q *query) beside(p *torch.Program, batch int64) []walk.Extra {
 			}
 			largest = max(largest, p.Bytes[v.Slot])
 		}
-		switch q.Parallel.Zero {
-		case 0: // DistributedDataParallel's buckets are a second copy (gradient_as_bucket_view=False, pytorch PR 41954)
+		switch stage := q.Parallel.Zero; {
+		case stage == 0 && q.train: // DistributedDataParallel's buckets are a second copy (gradient_as_bucket_view=False, pytorch PR 41954)
 			out = append(out, walk.Extra{Bytes: grads, Kind: torch.KindGradients})
-		case 3: // the unit gathered while it runs
+		case stage == 3: // the unit gathered while it runs
 			out = append(out, walk.Extra{Bytes: largest, Kind: torch.KindWeights})
 		}
 	}
@@ -229,8 +233,10 @@ func (q *query) fitsIn(p *torch.Program, a *cuda.Allocator) bool {
 	if q.budget.Usable <= 0 {
 		return false
 	}
-	if a.PeakReserved() <= q.budget.Usable && a.Flushes() == 0 {
-		return true // the uncapped run never asked for more
+	// The uncapped run never asked for more. An expandable segment has the card's size of addresses, which the choice of
+	// blocks depends on: there the capped run alone tells.
+	if a.PeakReserved() <= q.budget.Usable && a.Flushes() == 0 && !q.Allocator.ExpandableSegments {
+		return true
 	}
 	cfg := q.walkConfig()
 	cfg.Extra, cfg.Timeline = q.beside(p, q.Batch), false

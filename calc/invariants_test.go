@@ -165,6 +165,48 @@ func TestMaxBatchIsTheLast(t *testing.T) {
 	}
 }
 
+// An expandable segment has as many addresses as the card: the answer is the capped run's, also where an uncapped one takes no more.
+func TestMaxBatchIsTheLastInExpandableSegments(t *testing.T) {
+	q := Request{Model: Model{Preset: "act_silu_inplace"}, Precision: "fp64", PyTorch: "1.13", ZeroGrad: "set_to_none", ZeroGradAt: "before-backward",
+		Optimizer: Optimizer{Name: "nadam"}, Parallel: Parallel{Data: 2, Zero: 2}, Allocator: Allocator{ExpandableSegments: true},
+		Device: Device{GPU: "rtx-3060", Desktop: true}, Want: []string{WantMaxBatch}}
+	best := *estimate(t, q).MaxBatch
+	q.Want = nil
+	for b, want := range map[int64]bool{best: true, best + 1: false} {
+		q.Batch = b
+		if got := *estimate(t, q).Fits; got != want {
+			t.Errorf("max_batch %d, but fits(%d) is %v", best, b, got)
+		}
+	}
+}
+
+// On a card larger than what can be counted the search ends at the last batch that can.
+func TestMaxBatchCanBeCounted(t *testing.T) {
+	q := Request{Device: Device{TotalBytes: ptr(int64(MaxBytes))}, Want: []string{WantMaxBatch}}
+	best := *estimate(t, q).MaxBatch
+	q.Want, q.Batch = nil, best
+	estimate(t, q)
+	q.Batch = best + 1
+	if _, err := Estimate(q); err == nil || !strings.HasPrefix(err.Error(), "size-total") {
+		t.Errorf("batch %d after max_batch: %v", best+1, err)
+	}
+}
+
+// Inference has no passes to accumulate; ZeRO-3 gathers a unit of the weights in it as in training.
+func TestInferenceIsOnePass(t *testing.T) {
+	one := estimate(t, Request{Mode: "infer", Steps: 1})
+	if many := estimate(t, Request{Mode: "infer", Steps: 1, Accumulation: 3}); many.Peak != one.Peak {
+		t.Errorf("peak %+v accumulated, %+v else", many.Peak, one.Peak)
+	}
+	// resnet18's largest tensor is layer4's 512 x 512 x 3 x 3
+	whole := estimate(t, Request{Model: Model{Preset: "resnet18"}, Mode: "infer"})
+	shared := estimate(t, Request{Model: Model{Preset: "resnet18"}, Mode: "infer", Parallel: Parallel{Data: 1 << 20, Zero: 3}})
+	weights := func(r Result) int64 { return r.Parts[0].Bytes }
+	if got, low := weights(shared), int64(512*512*9*4); whole.Parts[0].Kind != PartWeights || got < low || got > low+1<<20 {
+		t.Errorf("weights %d shared, at least %d", got, low)
+	}
+}
+
 func TestMaxBatchDoesNotDependOnTheBatch(t *testing.T) {
 	for _, name := range sample {
 		q := Request{Model: Model{Preset: name}, Device: Device{GPU: "gtx-1650"}, Want: []string{WantMaxBatch}}
@@ -270,6 +312,9 @@ func TestBadInput(t *testing.T) {
 		"branch":      {with(conv, Layer{Type: "add", Inputs: []string{"0", "x"}}), "layer-input", "1"},
 		"cat":         {with(conv, Layer{Type: "cat", Inputs: []string{"0", "input"}}), "shape-cat", "1"},
 		"overflow":    {Request{Model: Model{Layers: []Layer{{Type: "Upsample", Args: map[string]any{"size": int64(1) << 39}}}}, Input: Inputs{{Shape: []int64{3, 8, 8}}}}, "size-overflow", "0"},
+		"weights":     {with(conv, Layer{Type: "ConvTranspose2d", Args: map[string]any{"in_channels": 8, "out_channels": 8, "kernel_size": int64(1) << 39}}), "size-overflow", "1"},
+		"too many":    {with(Layer{Type: "Linear", Args: map[string]any{"in_features": 8, "out_features": int64(1) << 45}}), "argument-range", "0"},
+		"other layer": {with(Layer{Type: "Linear", Name: "a", Args: map[string]any{"in_features": 8, "out_features": 8}}, Layer{Type: "Linear", Name: "a", Args: map[string]any{"in_features": 8, "out_features": 9}}), "layer-name", "a"},
 		"preset":      {Request{Model: Model{Preset: "resnet51"}}, "preset-unknown", "model.preset"},
 		"preset arg":  {Request{Model: Model{Preset: "lesson", PresetArgs: map[string]any{"clases": 3}}}, "argument-unknown", "model.preset_args"},
 		"two models":  {Request{Model: Model{Preset: "lesson", Torch: "x"}}, "model-several", "model"},
@@ -433,6 +478,12 @@ func TestParseRequest(t *testing.T) {
 		`{"input": {"shape": 3}}`:                       "field-list at input.shape",
 		`{"frozen": "a"}`:                               "field-list at frozen",
 		`{"frozen": [1]}`:                               "field-text at frozen[0]",
+		`{"frozen": [null]}`:                            "field-text at frozen[0]",
+		`{"checkpointing": ["a", null]}`:                "field-text at checkpointing[1]",
+		`{"input": [null]}`:                             "field-object at input[0]",
+		`{"batch": -0}`:                                 "field-positive at batch",
+		`{"model": {"hf": 3}}`:                          "field-object at model.hf",
+		`{"model": {"trace": []}}`:                      "field-object at model.trace",
 		`{"model": {"layers": [{"type": 3}]}}`:          "field-text at model.layers[0].type",
 		`{"model": {"layers": [{"inputs": ["a", 1]}]}}`: "field-text at model.layers[0].inputs[1]",
 		`{"model": {"preset_args": 3}}`:                 "field-object at model.preset_args",

@@ -1,6 +1,7 @@
 package calc
 
 import (
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ type step struct {
 }
 
 // layers is Model.Layers: a chain, or a graph through names and inputs. A name used again with the
-// same type calls the same module again.
+// same type, and the same arguments or none, calls the same module again.
 func (q *query) layers() (n *network, err error) {
 	defer fault.Catch(&err)
 	list := q.Model.Layers
@@ -68,7 +69,7 @@ func (q *query) layers() (n *network, err error) {
 				return nil, err
 			}
 		} else {
-			if m, ok := modules[s.name]; ok && list[m].Type == l.Type {
+			if m, ok := modules[s.name]; ok && list[m].Type == l.Type && (len(l.Args) == 0 || reflect.DeepEqual(l.Args, list[m].Args)) {
 				s.same = m
 			} else {
 				if s.spec, err = nn.Parse(l.Type, s.name, l.Args); err != nil {

@@ -70,7 +70,7 @@ func (s *search) at(batch int64) (*torch.Program, error) {
 		d := s.step.Bytes[i] - v // what b more samples add
 		p.Bytes[i] = v + d/s.b*(batch-s.b) + d%s.b*(batch-s.b)/s.b
 	}
-	return &p, nil
+	return &p, countable(&p, batch)
 }
 
 func (s *search) fits(p *torch.Program, batch int64) bool {

@@ -101,6 +101,8 @@ func inspect(at string, t reflect.Type, raw json.RawMessage) error {
 		return inspect(at, t.Elem(), raw)
 	case t == reflect.TypeFor[Inputs]() && raw[0] == '{':
 		return inspect(at, reflect.TypeFor[Input](), raw)
+	case t == reflect.TypeFor[json.RawMessage]() && raw[0] != '{':
+		return fault.New("field-object", at)
 	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[Checkpointing]() && raw[0] == '"':
 		return nil
 	case t == reflect.TypeFor[Checkpointing]():
@@ -113,7 +115,11 @@ func inspect(at string, t reflect.Type, raw json.RawMessage) error {
 			return fault.New("field-list", at)
 		}
 		for i, e := range list {
-			if err := inspect(fmt.Sprintf("%s[%d]", at, i), t.Elem(), e); err != nil {
+			at := fmt.Sprintf("%s[%d]", at, i)
+			if string(e) == "null" { // Go would read an empty element
+				return fault.New(wanted(t.Elem()), at)
+			}
+			if err := inspect(at, t.Elem(), e); err != nil {
 				return err
 			}
 		}
@@ -126,7 +132,7 @@ func inspect(at string, t reflect.Type, raw json.RawMessage) error {
 		}
 		return fault.New(wanted(t), at)
 	}
-	if string(raw) == "0" && slices.Contains(positive, withoutIndices(at)) {
+	if (string(raw) == "0" || string(raw) == "-0") && slices.Contains(positive, withoutIndices(at)) {
 		return fault.New("field-positive", at, "value", 0)
 	}
 	return nil

@@ -171,9 +171,12 @@ func understand(r Request) (*query, error) {
 			}
 		}
 	}
-	for field, v := range map[string]float64{"optimizer.momentum": q.Optimizer.Momentum, "optimizer.weight_decay": q.Optimizer.WeightDecay} {
-		if !(v >= 0 && v <= 1e6) {
-			return nil, fault.New("field-range", field, "value", v, "low", 0, "high", 1e6)
+	for _, c := range []struct {
+		field string
+		value float64
+	}{{"optimizer.momentum", q.Optimizer.Momentum}, {"optimizer.weight_decay", q.Optimizer.WeightDecay}} {
+		if !(c.value >= 0 && c.value <= 1e6) {
+			return nil, fault.New("field-range", c.field, "value", c.value, "low", 0, "high", 1_000_000)
 		}
 	}
 	if m := q.Allocator.MaxSplitSizeMB; m != nil && (*m <= cuda.MinMaxSplitSize>>20 || *m > 1<<20) {
@@ -335,7 +338,7 @@ func (q *query) version() error {
 		v = DefaultPyTorch
 	}
 	if strings.Trim(v, "0123456789.") != "" {
-		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.13")
+		return fault.New("version", "pytorch", "value", q.PyTorch, "low", "1.10")
 	}
 	parts := strings.Split(v, ".")
 	var err, err2 error

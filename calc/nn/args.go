@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/torch"
@@ -29,12 +30,16 @@ func (a *Args) fail(code, name string, v any, more ...any) {
 	}
 }
 
-// written is a value as it stood in the request: nil was null.
+// written is a value as it stood in the request: nil was null, and a text that looks like a number had its quotes.
 func written(v any) any {
 	switch v := v.(type) {
 	case nil:
 		return "null"
-	case []any:
+	case string:
+		if _, err := strconv.ParseFloat(v, 64); err == nil {
+			return strconv.Quote(v)
+		}
+	case []any, map[string]any:
 		b, err := json.Marshal(v)
 		if err == nil {
 			return string(b)
@@ -81,8 +86,12 @@ func (a *Args) Size(name string) int64 {
 
 func (a *Args) positive(name string, v any) int64 {
 	n, ok := toInt(v)
-	if !ok || n <= 0 || n > 1<<40 {
+	switch {
+	case !ok || n <= 0:
 		a.fail("argument-positive", name, v)
+		return 1
+	case n > 1<<40:
+		a.fail("argument-range", name, v)
 		return 1
 	}
 	return n

@@ -383,7 +383,11 @@ func (m *machine) iteration(it int) {
 	if m.cfg.Train && m.cfg.ZeroAt == ZeroAtStart {
 		m.zeroGrad()
 	}
-	for a := range min(max(m.cfg.Accumulation, 1), 3) { // the third pass and all that follow do the same
+	passes := 1
+	if m.cfg.Train {
+		passes = min(max(m.cfg.Accumulation, 1), 3) // the third pass and all that follow do the same
+	}
+	for a := range passes {
 		m.pass(a == 0)
 	}
 	if !m.cfg.Train {
