@@ -91,8 +91,9 @@ func shown(tab *tab, selector string) bool {
 	return eval[bool](tab, `document.querySelector("`+selector+`").getClientRects().length > 0`)
 }
 
-// tooWide lists the elements that reach beyond the window. What scrolls inside
-// a frame of its own, such as a wide table, does not make the page scroll.
+// tooWide lists the elements that reach beyond the window, and rows of tables
+// that a rule for something else has taken apart. What scrolls inside a frame of
+// its own, such as a wide table, does not make the page scroll.
 const tooWide = `(() => {
 	const wide = [];
 	const framed = (element) => {
@@ -107,6 +108,10 @@ const tooWide = `(() => {
 		if (box.width > 0 && (box.right > innerWidth + 0.5 || box.left < -0.5) && !element.closest(".skip, svg") && !framed(element)) {
 			wide.push(element.tagName + "." + element.className + " " + Math.round(box.left) + ".." + Math.round(box.right));
 		}
+	}
+	for (const row of document.querySelectorAll("tr")) {
+		const { display } = getComputedStyle(row);
+		if (!["table-row", "none"].includes(display)) wide.push("tr." + row.className + ": " + display);
 	}
 	return wide.slice(0, 8).join("; ");
 })()`

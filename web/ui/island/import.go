@@ -250,7 +250,7 @@ func (t *tree) row(n *read.Node, above string) markup.Node {
 	// The whole network is no part of itself: it can be neither frozen nor recomputed here.
 	part := t.editable && m.ID != ""
 	return markup.Elem("li", attrs,
-		markup.Elem("div", markup.A("class", "line"),
+		markup.Elem("div", markup.A("class", "entry"),
 			markup.Elem("button", foldAttributes(m.ID, open, len(n.Children) > 0, view.Text(lang, "atelier.tree."+fold, words)), markup.Text(text(f, "atelier.tree.sign."+fold))),
 			markup.Elem("span", markup.A("class", "what", "translate", "no"),
 				markup.Elem("span", markup.A("class", "name"), markup.Text(m.Name)), markup.Elem("span", markup.A("class", "class"), markup.Text(n.Class)), markup.Elem("code", markup.A("class", "args"), markup.Text(argsOf(n)))),
