@@ -196,11 +196,7 @@ func (q *query) estimate(n *network) (Result, error) {
 	}
 	q.fit(&res, p, a)
 	if slices.Contains(q.Want, WantMaxBatch) {
-		best, err := q.maxBatch(n)
-		if err != nil {
-			return Result{}, err
-		}
-		res.MaxBatch = &best
+		res.MaxBatch = ptr(q.maxBatch(n))
 	}
 	if slices.Contains(q.Want, WantAdvice) {
 		q.trunk = trunk(one.g.Root)

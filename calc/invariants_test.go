@@ -192,6 +192,25 @@ func TestMaxBatchCanBeCounted(t *testing.T) {
 	}
 }
 
+// A batch norm that refuses one sample, or an input of which sixteen are too many to count, is no error of the request's own batch.
+func TestMaxBatchOfWhatCannotBe(t *testing.T) {
+	none := int64(0)
+	total := int64(512 << 20)
+	for _, c := range []struct {
+		q    Request
+		want int64
+	}{
+		{Request{Model: Model{Preset: "pspnet_r18b-d8"}, Batch: 2, Device: Device{TotalBytes: &total, ContextBytes: &none}}, 0},
+		{Request{Model: Model{Preset: "resnet18"}, Input: Inputs{{Shape: []int64{3, 1 << 16, 1 << 16}}}, Batch: 1, Device: Device{GPU: "tesla-t4"}}, 0},
+		{Request{Model: Model{Preset: "resnet18"}, Input: Inputs{{Shape: []int64{3, 1 << 18, 1 << 18}}}, Batch: 1, Device: Device{TotalBytes: ptr(int64(MaxBytes))}}, 1},
+	} {
+		c.q.Want = []string{WantMaxBatch}
+		if got := *estimate(t, c.q).MaxBatch; got != c.want {
+			t.Errorf("%s: max_batch %d, want %d", c.q.Model.Preset, got, c.want)
+		}
+	}
+}
+
 // Inference has no passes to accumulate; ZeRO-3 gathers a unit of the weights in it as in training.
 func TestInferenceIsOnePass(t *testing.T) {
 	one := estimate(t, Request{Mode: "infer", Steps: 1})
@@ -231,13 +250,8 @@ func TestMaxBatchCompilesFew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := q.search(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.run(); err != nil {
-			t.Fatal(err)
-		}
+		s := q.search(n)
+		s.run()
 		if s.compiled > 10 {
 			t.Errorf("%s: %d networks compiled", name, s.compiled)
 		}

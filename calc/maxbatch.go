@@ -14,7 +14,7 @@ import (
 type search struct {
 	q *query
 	n *network
-	// base and step are the programs at batches b and 2b that the others are scaled from.
+	// base and step are the programs at batches b and 2b that the others are scaled from; nil where even two samples are too many.
 	base, step *torch.Program
 	b          int64
 	alloc      *cuda.Allocator
@@ -23,32 +23,34 @@ type search struct {
 }
 
 // maxBatch is the largest batch for which the allocator simulation succeeds within the card's capacity; 0: none.
-func (q *query) maxBatch(n *network) (int64, error) {
+func (q *query) maxBatch(n *network) int64 {
 	if q.budget.Usable <= 0 {
-		return 0, nil
+		return 0
 	}
-	s, err := q.search(n)
-	if err != nil {
-		return 0, err
-	}
-	return s.run()
+	return q.search(n).run()
 }
 
-// searchBatch is where the search compiles, whatever batch the request has: the answer must not depend on it.
+// searchBatch is where the search compiles, whatever batch the request has: the answer must not depend on it. Inputs so
+// large that two such batches cannot be counted are searched from a smaller one.
 const searchBatch = 8
 
-func (q *query) search(n *network) (*search, error) {
-	s := &search{q: q, n: n, b: searchBatch, cfg: q.walkConfig(), alloc: cuda.New(q.allocator(q.budget.Usable))}
+func (q *query) search(n *network) *search {
+	s := &search{q: q, n: n, cfg: q.walkConfig(), alloc: cuda.New(q.allocator(q.budget.Usable))}
 	s.cfg.Timeline = false
-	var err error
-	if s.base, err = s.program(s.b); err != nil {
-		return nil, err
+	for s.b = searchBatch; s.b > 0; s.b /= 2 {
+		base, err := s.program(s.b)
+		if err != nil {
+			continue
+		}
+		if step, err := s.program(2 * s.b); err == nil {
+			s.base, s.step = base, step
+			break
+		}
 	}
-	s.step, err = s.program(2 * s.b)
-	return s, err
+	return s
 }
 
-func (s *search) run() (int64, error) { return s.settle(s.solve()) }
+func (s *search) run() int64 { return s.settle(s.solve()) }
 
 func (s *search) program(batch int64) (*torch.Program, error) {
 	s.compiled++
@@ -61,7 +63,7 @@ func (s *search) program(batch int64) (*torch.Program, error) {
 
 // at is the program at another batch: scaled, or compiled where the two programs differ in more than sizes.
 func (s *search) at(batch int64) (*torch.Program, error) {
-	if len(s.base.Bytes) != len(s.step.Bytes) || !slices.Equal(s.base.Events, s.step.Events) {
+	if s.base == nil || len(s.base.Bytes) != len(s.step.Bytes) || !slices.Equal(s.base.Events, s.step.Events) {
 		return s.program(batch)
 	}
 	p := *s.base
@@ -120,30 +122,18 @@ func (s *search) solve() int64 {
 	return s.bisect(0, hi, s.fits)
 }
 
-// settle compiles the answer and its neighbour: batch 1 and kernels that change with the size are not affine.
-func (s *search) settle(best int64) (int64, error) {
-	ok := func(b int64) (bool, error) {
+// settle compiles the answer and its neighbour: batch 1 and kernels that change with the size are not affine. A batch that
+// the network refuses, as a batch norm may refuse one sample, does not fit.
+func (s *search) settle(best int64) int64 {
+	ok := func(b int64) bool {
 		p, err := s.program(b)
-		if err != nil {
-			return false, err
-		}
-		return s.fits(p, b), nil
+		return err == nil && s.fits(p, b)
 	}
-	for best > 0 {
-		if fits, err := ok(best); err != nil || fits {
-			if err != nil {
-				return 0, err
-			}
-			break
-		}
+	for best > 0 && !ok(best) {
 		best--
 	}
-	for best < MaxBatch {
-		fits, err := ok(best + 1)
-		if err != nil || !fits {
-			break
-		}
+	for best < MaxBatch && ok(best+1) {
 		best++
 	}
-	return best, nil
+	return best
 }
