@@ -75,6 +75,11 @@ var zeroable = map[string]bool{"q_lora_rank": true, "n_shared_experts": true, "f
 
 func short(v any) string {
 	s := fmt.Sprint(v)
+	switch v.(type) {
+	case map[string]any, []any:
+		b, _ := json.Marshal(v) // read from JSON
+		s = string(b)
+	}
 	if len(s) > 40 {
 		s = s[:40] + "…"
 	}

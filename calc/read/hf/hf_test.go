@@ -143,6 +143,7 @@ func TestBadConfigs(t *testing.T) {
 		{"hidden_size", 1.5, "config-number"},
 		{"hidden_size", json.Number("9223372036854775808"), "config-number"},
 		{"hidden_size", "4096", "config-number"},
+		{"hidden_size", map[string]any{"a": 1}, "config-number"},
 		{"num_hidden_layers", 1000000, "config-number"},
 		{"num_attention_heads", 33, "config-heads"},
 		{"num_key_value_heads", 5, "config-heads"},
@@ -165,6 +166,9 @@ func TestBadConfigs(t *testing.T) {
 		var e *fault.Error
 		if !errors.As(err, &e) || e.Code != c.code || !strings.HasPrefix(e.At, Field+".") {
 			t.Errorf("%s = %v: %v, want %s", c.field, c.value, err, c.code)
+		}
+		if _, object := c.value.(map[string]any); object && e.Args["value"] != `{"a":1}` { // as it was written
+			t.Errorf("%s = %v: %v", c.field, c.value, e.Args["value"])
 		}
 	}
 	for text, line := range map[string]int{"": 1, "{": 1, "{\n \"a\": NaN}": 2, "[1]": 1, "null": 1, "{\"a\": 1,\n\n}": 3} {
