@@ -139,9 +139,22 @@ func inspect(at string, t reflect.Type, raw json.RawMessage) error {
 }
 
 func inspectFields(at string, t reflect.Type, raw json.RawMessage) error {
-	var given map[string]json.RawMessage
-	if json.Unmarshal(raw, &given) != nil {
+	given := map[string]json.RawMessage{}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return fault.New("field-object", at)
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return fault.New("field-object", at)
+		}
+		field := name.(string)
+		if _, twice := given[field]; twice { // Go would mix the two
+			return fault.New("field-twice", join(at, field), "field", join(at, field))
+		}
+		given[field] = value
 	}
 	fields := fieldsOf(t)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
