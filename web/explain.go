@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -20,7 +21,7 @@ func explain(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet("explain", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	lang := flags.String("lang", string(content.French), "")
-	if err := flags.Parse(args); err != nil || flags.NArg() != 0 {
+	if err := flags.Parse(args); err != nil || flags.NArg() != 0 || !slices.Contains(content.Langs, content.Lang(*lang)) {
 		return errUsage
 	}
 	text, err := io.ReadAll(stdin)

@@ -51,8 +51,10 @@ func TestExplain(t *testing.T) {
 	if status, stdout, _ := shell("", "explain"); status != 0 || !strings.Contains(stdout, `"unrecognised"`) {
 		t.Errorf("nothing: status %d, %q", status, stdout)
 	}
-	if status, _, stderr := shell("", "explain", "-nonsense"); status != 2 || !strings.HasPrefix(stderr, "usage: web explain") {
-		t.Errorf("status %d, %q", status, stderr)
+	for _, args := range [][]string{{"explain", "-nonsense"}, {"explain", "-lang", "de"}} {
+		if status, _, stderr := shell("", args...); status != 2 || !strings.HasPrefix(stderr, "usage: web explain") {
+			t.Errorf("%v: status %d, %q", args, status, stderr)
+		}
 	}
 }
 
