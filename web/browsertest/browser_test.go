@@ -178,15 +178,10 @@ func (tab *tab) navigate(address string) {
 	}
 }
 
-// patience bounds what a test waits for, so that one that would wait for ever says where.
-const patience = 2 * time.Minute
-
 // awake waits until all islands are in place.
 func (tab *tab) awake() {
 	tab.t.Helper()
-	ctx, cancel := context.WithTimeout(tab, patience)
-	defer cancel()
-	if err := cd.Do(ctx, cd.WaitReady(cd.CSS("body[data-ready]"))); err != nil {
+	if err := cd.Do(tab, cd.WaitReady(cd.CSS("body[data-ready]"))); err != nil {
 		tab.t.Fatalf("the page does not wake up: %v", err)
 	}
 }
@@ -215,9 +210,7 @@ func call[P, R any](tab *tab, command cdp.Command[P, R], params P) R {
 // eval is the value of an expression in the page, awaited where it is a promise.
 func eval[T any](tab *tab, expression string) T {
 	tab.t.Helper()
-	ctx, cancel := context.WithTimeout(tab, patience)
-	defer cancel()
-	value, err := cd.Run(ctx, cd.Evaluate[T](expression, cd.EvalAwaitPromise))
+	value, err := cd.Run(tab, cd.Evaluate[T](expression, cd.EvalAwaitPromise))
 	if err != nil {
 		tab.t.Fatalf("%s: %v", expression, err)
 	}
