@@ -62,6 +62,7 @@ func (b *scrub) pressed(event js.Value) {
 	event.Call("preventDefault") // no selection of text
 	b.element.Call("focus", map[string]any{"preventScroll": true})
 	b.element.Call("setPointerCapture", event.Get("pointerId"))
+	b.page.Hold(true)
 	b.drag.on, b.drag.x, b.drag.from = true, event.Get("clientX").Float(), b.value()
 	b.element.Call("addEventListener", "pointermove", b.drag.move)
 }
@@ -73,6 +74,7 @@ func (b *scrub) dragged(event js.Value) {
 func (b *scrub) released(js.Value) {
 	if b.drag.on {
 		b.drag.on = false
+		b.page.Hold(false)
 		b.element.Call("removeEventListener", "pointermove", b.drag.move)
 	}
 }

@@ -284,7 +284,8 @@ func TestScrubByPointer(t *testing.T) {
 	if !eval[bool](tab, `document.activeElement.matches("`+scrub+`")`) {
 		t.Error("the number that was dragged is not focused: its keys would not work")
 	}
-	// One drag is one change.
+	// One drag is one change. The button follows at the pause.
+	tab.until(`!document.querySelector("[data-action=undo]").disabled`)
 	eval[any](tab, `document.querySelector("[data-action=undo]").click()`)
 	tab.until(value + ` === 32`)
 }

@@ -162,6 +162,9 @@ func (p *Page) Set(control, value string) {
 	p.change(control, Set(p.session.State(), control, value))
 }
 
+// Hold says that the reader takes hold of a control, or lets go of it.
+func (p *Page) Hold(on bool) { p.session.Hold(on) }
+
 // State is what the reader has chosen, even if not shown yet.
 func (p *Page) State() view.State { return p.session.State() }
 

@@ -26,6 +26,8 @@ type Session struct {
 	// within a component would keep all of time's parsing in the program.
 	last   string
 	lastAt int64
+	// held: a gesture is going on, however long it rests.
+	held bool
 }
 
 // NewSession starts from a state.
@@ -44,7 +46,7 @@ func (s *Session) Change(control string, state view.State, at time.Time) bool {
 		return false
 	}
 	now := at.UnixMilli()
-	if control != s.last || now-s.lastAt > pause.Milliseconds() {
+	if control != s.last || !s.held && now-s.lastAt > pause.Milliseconds() {
 		s.past = append(s.past, s.state)
 		for len(s.past) > pastLength || len(s.past) > 1 && textBytes(s.past) > pastBytes {
 			s.past = slices.Delete(s.past, 0, 1)
@@ -66,6 +68,9 @@ func textBytes(states []view.State) (bytes int) {
 	}
 	return bytes
 }
+
+// Hold begins a gesture, all of whose moves are one change, or ends it.
+func (s *Session) Hold(on bool) { s.held, s.last = on, "" }
 
 // Undo goes back to the state before the last change.
 func (s *Session) Undo() bool {

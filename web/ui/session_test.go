@@ -97,3 +97,20 @@ func TestSet(t *testing.T) {
 		}
 	}
 }
+
+// A gesture is one change however long it rests, and not part of the one before.
+func TestGestureIsOneChange(t *testing.T) {
+	s := NewSession(view.Default())
+	at := time.Unix(0, 0)
+	s.Change(view.ScrubBatch, s.State().With(view.ScrubBatch, 40), at)
+	s.Hold(true)
+	for _, n := range []int64{50, 60, 70} {
+		s.Change(view.ScrubBatch, s.State().With(view.ScrubBatch, n), at)
+		at = at.Add(10 * pause)
+	}
+	s.Hold(false)
+	s.Undo()
+	if got := s.State().Batch; got != 40 {
+		t.Errorf("the gesture undone leaves %d", got)
+	}
+}
