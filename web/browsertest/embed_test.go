@@ -166,6 +166,12 @@ func TestFiguresInAnotherSite(t *testing.T) {
 	for _, message := range console() {
 		t.Errorf("console of the host: %s", message)
 	}
+	nothingSaid(t, frames)
+}
+
+// nothingSaid fails the test where frames have complained to their console.
+func nothingSaid(t *testing.T, frames map[string]*tab) {
+	t.Helper()
 	for name, frame := range frames {
 		said, err := watch(frame)
 		if err != nil {

@@ -72,18 +72,11 @@ func folder(lang content.Lang) string {
 // Assets builds all that pages load and writes it under dir. The pages are to
 // be written there too before Finish.
 func Assets(dir string, options Options) (*Site, error) {
-	root, err := Root()
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := lock(root)
+	root, unlock, err := prepare()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := npmInstall(root); err != nil {
-		return nil, err
-	}
 	s := &Site{root: root, dir: dir, bundled: map[string]bool{}}
 	if err := s.scripts(options); err != nil {
 		return nil, err

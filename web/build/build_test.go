@@ -215,13 +215,11 @@ func moduleIsSmall(t *testing.T, dir string) {
 
 // zopfli's gzip is a gzip of the same bytes, and smaller.
 func TestDeflate(t *testing.T) {
-	root, err := Root()
+	root, unlock, err := prepare()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := npmInstall(root); err != nil {
-		t.Fatal(err)
-	}
+	defer unlock()
 	content, err := os.ReadFile(filepath.Join(root, "web", "build", "package-lock.json"))
 	if err != nil {
 		t.Fatal(err)

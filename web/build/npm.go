@@ -32,18 +32,30 @@ func lock(root string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
+// prepare holds the build folder, with the packages of npm in place, until the
+// returned function is called.
+func prepare() (root string, unlock func(), err error) {
+	if root, err = Root(); err != nil {
+		return "", nil, err
+	}
+	if unlock, err = lock(root); err != nil {
+		return "", nil, err
+	}
+	if err := npmInstall(root); err != nil {
+		unlock()
+		return "", nil, err
+	}
+	return root, unlock, nil
+}
+
 // Packages brings the packages of npm that the build and its tests use.
 func Packages() error {
-	root, err := Root()
+	_, unlock, err := prepare()
 	if err != nil {
 		return err
 	}
-	unlock, err := lock(root)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return npmInstall(root)
+	unlock()
+	return nil
 }
 
 // npmInstall brings the packages of web/build/package-lock.json, if they are
@@ -138,18 +150,11 @@ type Drawing struct {
 // Draw draws charts as SVG elements, with the library and the options of the
 // live page.
 func Draw(drawings []Drawing) ([]string, error) {
-	root, err := Root()
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := lock(root)
+	root, unlock, err := prepare()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := npmInstall(root); err != nil {
-		return nil, err
-	}
 	program, _, err := bundle(root, "draw.js", "--format=cjs", "--platform=node")
 	if err != nil {
 		return nil, err

@@ -8,18 +8,11 @@ import (
 // Rasterize draws SVG pictures as PNG, scale pixels for each of theirs, with
 // fonts of a family and no others.
 func Rasterize(pictures []string, family string, fonts [][]byte, scale float64) ([][]byte, error) {
-	root, err := Root()
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := lock(root)
+	root, unlock, err := prepare()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := npmInstall(root); err != nil {
-		return nil, err
-	}
 	input, err := json.Marshal(struct {
 		Fonts    [][]byte `json:"fonts"`
 		Family   string   `json:"family"`
