@@ -84,7 +84,7 @@ func (q *query) trace() (*network, error) {
 		o.Batch = batch
 		p, err := t.Program(o)
 		if err != nil {
-			return nil, err
+			return nil, fault.Within(err, traceField)
 		}
 		in := torch.Imported{Program: p, Family: t.Family(), InputBytes: t.InputBytes(p)}
 		if q.train {
@@ -124,7 +124,7 @@ func (q *query) weights(m *read.Model) (*network, error) {
 	}
 	p, err := m.Program(q.train, q.Precision == "fp32", q.dtype)
 	if err != nil {
-		return nil, err
+		return nil, fault.Within(err, file.Field)
 	}
 	q.kv = m.KVElements
 	return &network{imported: func(batch int64) (*torch.Graph, error) {

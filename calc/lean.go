@@ -3,8 +3,6 @@
 package calc
 
 import (
-	"io"
-
 	"vrametre/calc/fault"
 	"vrametre/calc/read"
 )
@@ -24,7 +22,7 @@ func (q *query) trace() (*network, error) { return nil, fault.New("reader-elsewh
 func Recognise(text string) Model { return Model{Torch: text} }
 
 // Open reads nothing.
-func Open(string, io.ReaderAt, int64) (Model, string, error) {
+func Open([]File) (Model, string, error) {
 	return Model{}, "", fault.New("reader-elsewhere", "model")
 }
 

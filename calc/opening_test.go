@@ -91,7 +91,7 @@ func weightsFile(shape ...int64) (header []byte, size int64) {
 func TestOpen(t *testing.T) {
 	header, size := weightsFile(1<<20, 1<<10)
 	source := &counted{ReaderAt: bytes.NewReader(header)}
-	m, text, err := Open("model.safetensors", source, size)
+	m, text, err := Open([]File{{Name: "model.safetensors", Source: source, Size: size}})
 	if err != nil || m.File == nil || text != "" {
 		t.Fatalf("%+v %q %v", m, text, err)
 	}
@@ -106,7 +106,7 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%d bytes read of a header of %d", source.bytes, len(header))
 	}
 	for name, data := range map[string]string{"net.txt": goldenPrint(t, "resnet/resnet18"), "trace.json": string(tracedModel(t, "lesson").Trace), "config.json": gpt2} {
-		m, text, err := Open(name, strings.NewReader(data), int64(len(data)))
+		m, text, err := Open([]File{{Name: name, Source: strings.NewReader(data), Size: int64(len(data))}})
 		if err != nil || text != data {
 			t.Errorf("%s: %d bytes of text, %v", name, len(text), err)
 			continue
@@ -118,13 +118,13 @@ func TestOpen(t *testing.T) {
 	for _, c := range []struct{ name, data, code string }{
 		{"empty", "", "file-empty"}, {"photo.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "file-kind"}, {"latin1.txt", "Mod\xe8le(\n)", "file-kind"},
 	} {
-		_, _, err := Open(c.name, strings.NewReader(c.data), int64(len(c.data)))
+		_, _, err := Open([]File{{Name: c.name, Source: strings.NewReader(c.data), Size: int64(len(c.data))}})
 		var e *Error
 		if !errors.As(err, &e) || e.Code != c.code {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	_, _, err = Open("cut.safetensors", strings.NewReader("abc"), 1000)
+	_, _, err = Open([]File{{Name: "cut.safetensors", Source: strings.NewReader("abc"), Size: 1000}})
 	var e *Error
 	if !errors.As(err, &e) || e.Code != "file-unreadable" {
 		t.Errorf("a file that ends early: %v", err)

@@ -39,19 +39,29 @@ func Recognise(text string) Model {
 	return Model{Torch: text}
 }
 
-// Open recognises a file of size bytes by its first ones. A text is read whole and given back; of a model file only the
-// header is read, later. The error is an *Error.
-func Open(name string, r io.ReaderAt, size int64) (m Model, text string, err error) {
-	kind, err := file.Kind(name, r, size)
+// Open recognises files by their first bytes: one, or several that are parts of one checkpoint or say more of it. A single
+// text is read whole and given back; of a model file only the header is read, later. The error is an *Error.
+func Open(files []File) (m Model, text string, err error) {
+	if len(files) == 0 {
+		return m, "", fault.New("file-empty", file.Field)
+	}
+	if len(files) > 1 {
+		first := files[0]
+		first.More = files[1:]
+		return Model{File: &first}, "", nil
+	}
+	f := files[0]
+	r, size := f.reader()
+	kind, err := file.Kind(f.Name, r, size)
 	if err != nil {
-		return m, "", err
+		return m, "", fault.Within(err, file.Field)
 	}
 	if kind != file.Unknown && kind != file.JSON && kind != file.Index {
-		return Model{File: &File{Name: name, Source: r, Size: size}}, "", nil
+		return Model{File: &f}, "", nil
 	}
-	data, err := file.Text(name, r, size)
+	data, err := file.Text(f.Name, r, size)
 	if err != nil {
-		return m, "", err
+		return m, "", fault.Within(err, file.Field)
 	}
 	return Recognise(string(data)), string(data), nil
 }
@@ -105,11 +115,19 @@ func understandModel(m Model, in Inputs) (*read.Model, error) {
 		}
 		return t.Model(), nil
 	case m.File != nil:
-		r, size := m.File.reader()
-		return file.Read(m.File.Name, r, size, in.tokens())
+		var parts []file.Part
+		for _, f := range append([]File{*m.File}, m.File.More...) {
+			r, size := f.reader()
+			parts = append(parts, file.Part{Name: f.Name, Data: r, Size: size})
+		}
+		read, err := file.Read(parts, in.tokens())
+		return read, fault.Within(err, file.Field)
 	}
 	return nil, fault.New("model-kind", "model")
 }
+
+// traceField is the request's field that a trace comes from.
+const traceField = "model.trace"
 
 // parseTrace reads the trace, once where there is a memo.
 func (m *Model) parseTrace() (*trace.Trace, error) {
@@ -122,7 +140,7 @@ func (m *Model) parseTrace() (*trace.Trace, error) {
 	if err == nil && m.Memo != nil {
 		m.Memo.trace = t
 	}
-	return t, err
+	return t, fault.Within(err, traceField)
 }
 
 // tokens is the sequence length that the caller gave, 0 without one.

@@ -109,6 +109,8 @@ type File struct {
 	// Source gives the file piece by piece instead, Size bytes long: only headers are read.
 	Source io.ReaderAt `json:"-"`
 	Size   int64       `json:"-"`
+	// More are files that were given with this one: the other parts of a checkpoint, its index, its config.json.
+	More []File `json:"-"`
 }
 
 // Input is one input of the model, per sample.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"syscall/js"
 
+	"vrametre/calc"
 	"vrametre/web/ui"
 	"vrametre/web/ui/island"
 	"vrametre/web/view"
@@ -100,9 +101,8 @@ func bindFiles(d *document, page *ui.Page) {
 		}))
 	}
 	on("change", island.Pick, func(_, input js.Value) {
-		file := input.Get("files").Index(0)
+		open(page, input.Get("files"))
 		input.Set("value", "") // the same can be chosen again
-		open(page, file)
 	})
 	on("dragover", island.Drop, func(event, _ js.Value) {
 		if event.Get("dataTransfer").Get("types").Call("includes", "Files").Bool() {
@@ -112,22 +112,30 @@ func bindFiles(d *document, page *ui.Page) {
 	on("drop", island.Drop, func(event, _ js.Value) {
 		if files := event.Get("dataTransfer").Get("files"); files.Length() > 0 { // else a text, which the browser puts into the field
 			event.Call("preventDefault")
-			open(page, files.Index(0))
+			open(page, files)
 		}
 	})
 }
 
-// open reads what a file holds of a model. Its bytes come when the browser has them, which only a goroutine can wait for.
-func open(page *ui.Page, file js.Value) {
-	if !file.Truthy() {
+// open reads what files hold of a model. Their bytes come when the browser has them, which only a goroutine can wait for.
+func open(page *ui.Page, list js.Value) {
+	var blobs []*blob
+	var files []calc.File
+	for i := range list.Length() {
+		file := list.Index(i)
+		b := &blob{file: file, size: int64(file.Get("size").Float())}
+		blobs = append(blobs, b)
+		files = append(files, calc.File{Name: file.Get("name").String(), Source: b, Size: b.size})
+	}
+	if len(files) == 0 {
 		return
 	}
-	b := &blob{file: file, size: int64(file.Get("size").Float())}
-	name := file.Get("name").String()
 	page.Receive(func(done func(*view.Import, error)) {
 		go page.Guard(func() {
-			given, err := view.Drop(name, b, b.size)
-			b.closed = true
+			given, err := view.Drop(files)
+			for _, b := range blobs {
+				b.closed = true
+			}
 			done(given, err)
 		})
 	})

@@ -20,15 +20,16 @@ import (
 
 // estimate answers one request, which may stretch over lines, or many as JSON
 // lines. One bad request is an error; a bad line is answered in its place.
-// With a file, that is the model, and the request may be left out.
+// With a file, or the several of a checkpoint, that is the model, and the request may be left out.
 func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet("estimate", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	name := flags.String("file", "", "")
+	var names []string
+	flags.Func("file", "", func(name string) error { names = append(names, name); return nil })
 	if err := flags.Parse(args); err != nil || flags.NArg() != 0 {
 		return errUsage
 	}
-	if *name != "" && terminal(stdin) {
+	if len(names) > 0 && terminal(stdin) {
 		stdin = strings.NewReader("{}")
 	}
 	input, err := io.ReadAll(stdin)
@@ -36,8 +37,8 @@ func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	input = utf8Of(input)
-	if *name != "" {
-		return estimateFile(*name, input, stdout)
+	if len(names) > 0 {
+		return estimateFiles(names, input, stdout)
 	}
 	if !jsonLines(input) {
 		result, lang, err := answer(input)
@@ -77,8 +78,8 @@ func terminal(stdin io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// estimateFile answers a request about the model of a file.
-func estimateFile(name string, input []byte, stdout io.Writer) error {
+// estimateFiles answers a request about the model of a file, or of several that belong together.
+func estimateFiles(names []string, input []byte, stdout io.Writer) error {
 	if len(bytes.TrimSpace(input)) == 0 {
 		input = []byte("{}")
 	}
@@ -91,19 +92,23 @@ func estimateFile(name string, input []byte, stdout io.Writer) error {
 	case json.Unmarshal(input, &given) == nil && given.Model != nil:
 		return failed(&calc.Error{Code: "model-several", At: "model"})
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return failed(unreadable(err))
+	var files []calc.File
+	for _, name := range names {
+		file, err := os.Open(name)
+		if err != nil {
+			return failed(unreadable(err))
+		}
+		defer file.Close()
+		info, err := file.Stat()
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s: %w", name, fs.ErrInvalid)
+		}
+		if err != nil {
+			return failed(unreadable(err))
+		}
+		files = append(files, calc.File{Name: filepath.Base(name), Source: file, Size: info.Size()})
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: %w", name, fs.ErrInvalid)
-	}
-	if err != nil {
-		return failed(unreadable(err))
-	}
-	if request.Model, _, err = calc.Open(filepath.Base(name), file, info.Size()); err != nil {
+	if request.Model, _, err = calc.Open(files); err != nil {
 		return failed(err)
 	}
 	result, err := calc.Estimate(request)

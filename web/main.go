@@ -32,7 +32,7 @@ var commands = []command{
 	{"build", "DIR", "write the static site into DIR", build},
 	{"serve", "[ADDR]", "build the site and serve it, on 127.0.0.1:8080 or a free port unless ADDR says otherwise", serve},
 	{"size", "DIR", "report what a built site takes, and what each dependency costs in its wasm", size},
-	{"estimate", "[-file MODEL] < request.json", "answer one request, or many as JSON lines", estimate},
+	{"estimate", "[-file MODEL]... < request.json", "answer one request, or many as JSON lines", estimate},
 	{"explain", "[-lang fr|en] < message.txt", "say what an out-of-memory message means", explain},
 	{"gpu", "RENDERER", "list the cards that a renderer name or a PCI id can mean", lookup},
 	{"presets", "", "list the models known by name", presets},

@@ -150,6 +150,19 @@ func TestEstimateReadsFiles(t *testing.T) {
 			t.Errorf("%s: %d parameters, want %d", c.path, got, c.parameters)
 		}
 	}
+	// Two shards are one checkpoint.
+	second := strings.Replace(header, `"w"`, `"v"`, 1)
+	parts := []string{"estimate"}
+	for i, h := range []string{header, second} {
+		parts = append(parts, "--file", file(fmt.Sprintf("model-0000%d-of-00002.safetensors", i+1), string(rune(len(h)))+"\x00\x00\x00\x00\x00\x00\x00"+h+strings.Repeat("\x00", 48)))
+	}
+	for given, want := range map[int]int64{3: 12, 5: 24} {
+		status, stdout, stderr := shell(`{"mode": "infer"}`, parts[:given]...)
+		var result calc.Result
+		if err := json.Unmarshal([]byte(stdout), &result); status != 0 || err != nil || result.Parameters.Total != want || strings.Contains(stdout, "shards-missing") != (given == 3) {
+			t.Errorf("%v: status %d, %d parameters, %s", parts[:given], status, result.Parameters.Total, stderr)
+		}
+	}
 	for _, c := range []struct{ path, request, want string }{
 		{filepath.Join(dir, "nowhere"), "{}", "nowhere"},
 		{dir, "{}", dir},

@@ -72,6 +72,29 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// Within puts the field of the request before the place of an error in what the field holds: "header" in "model.file" is
+// "model.file.header". A place that is the field's already, and an error that is not this package's, stay as they are.
+func Within(err error, field string) error {
+	e, ours := err.(*Error)
+	if !ours {
+		return err
+	}
+	after, inside := strings.CutPrefix(e.At, field)
+	if inside && (after == "" || strings.ContainsRune(".:[", rune(after[0]))) {
+		return err
+	}
+	moved := *e
+	switch {
+	case e.At == "":
+		moved.At = field
+	case e.At[0] == '[':
+		moved.At = field + e.At
+	default:
+		moved.At = field + "." + e.At
+	}
+	return &moved
+}
+
 // Throw stops a build with e; Catch turns it into a returned error. Building a
 // network calls hundreds of operations whose shapes can be impossible, and an
 // error result on each would bury the forward they describe.

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash/fnv"
-	"io"
 	"strconv"
 	"strings"
 
@@ -17,9 +16,8 @@ import (
 type Import struct {
 	// Text is what was pasted, or a dropped text; "" for a file of which only the header is read.
 	Text string
-	// Name and Size are the file's.
-	Name string
-	Size int64
+	// Names are the files'.
+	Names []string
 
 	model calc.Model
 }
@@ -31,20 +29,24 @@ func Paste(text string) *Import {
 	return &Import{Text: text, model: m}
 }
 
-// Drop is the model of a file. All that a file is ever asked for is read here.
-func Drop(name string, r io.ReaderAt, size int64) (*Import, error) {
-	m, text, err := calc.Open(name, r, size)
+// Drop is the model of a file, or of several that belong together. All that files are ever asked for is read here.
+func Drop(files []calc.File) (*Import, error) {
+	m, text, err := calc.Open(files)
 	if err != nil {
 		return nil, err
 	}
+	i := &Import{model: m}
 	if text != "" {
-		i := Paste(text)
-		i.Name, i.Size = name, size
-		return i, nil
+		i = Paste(text)
 	}
-	m.Memo = new(calc.Memo)
-	_, err = calc.Read(calc.Request{Model: m})
-	return &Import{Name: name, Size: size, model: m}, err
+	for _, f := range files {
+		i.Names = append(i.Names, f.Name)
+	}
+	if text == "" {
+		i.model.Memo = new(calc.Memo)
+		_, err = calc.Read(calc.Request{Model: i.model})
+	}
+	return i, err
 }
 
 // maxCarried bounds the text that an address carries, in bytes as they stand there.
@@ -284,7 +286,10 @@ func (s State) note(m *read.Model, at string, args map[string]any, message strin
 		text = s.Setup.Import.Text
 	}
 	n.Line = lineOf(text, m, at, args)
-	if strings.HasPrefix(at, "model.") || at == "model" || at == "input" || at == "num_classes" { // a field of the request, which the reader has not written
+	for _, field := range []string{"model.file.", "model.trace."} { // what it holds has places of its own
+		n.Place = strings.TrimPrefix(n.Place, field)
+	}
+	if strings.HasPrefix(n.Place, "model.") || at == "model" || at == "input" || at == "num_classes" { // a field of the request, which the reader has not written
 		n.Place = ""
 	}
 	if n.Line == 0 || text == "" {

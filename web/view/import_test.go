@@ -214,13 +214,13 @@ func TestNotes(t *testing.T) {
 
 // A file is a model by its header or by its text; what is neither is an error.
 func TestDrop(t *testing.T) {
-	i, err := Drop("net.txt", strings.NewReader(smallNet), int64(len(smallNet)))
-	if err != nil || i.Text != smallNet || i.Name != "net.txt" {
+	i, err := Drop([]calc.File{{Name: "net.txt", Source: strings.NewReader(smallNet), Size: int64(len(smallNet))}})
+	if err != nil || i.Text != smallNet || len(i.Names) != 1 || i.Names[0] != "net.txt" {
 		t.Errorf("%+v, %v", i, err)
 	}
 	header := `{"w": {"dtype": "F32", "shape": [4, 3], "data_offsets": [0, 48]}}`
 	weights := string(rune(len(header))) + strings.Repeat("\x00", 7) + header
-	i, err = Drop("w.safetensors", strings.NewReader(weights), int64(len(weights))+48)
+	i, err = Drop([]calc.File{{Name: "w.safetensors", Source: strings.NewReader(weights), Size: int64(len(weights)) + 48}})
 	if err != nil || i.Text != "" || i.Carried() {
 		t.Errorf("%+v, %v", i, err)
 	}
@@ -230,7 +230,7 @@ func TestDrop(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	var e *calc.Error
-	if _, err := Drop("w.safetensors", strings.NewReader(weights[:20]), int64(len(weights))); !errors.As(err, &e) {
+	if _, err := Drop([]calc.File{{Name: "w.safetensors", Source: strings.NewReader(weights[:20]), Size: int64(len(weights))}}); !errors.As(err, &e) {
 		t.Errorf("cut: %v", err)
 	}
 }

@@ -14,10 +14,8 @@ import (
 	"vrametre/calc/nn"
 	"vrametre/calc/read"
 	"vrametre/calc/read/checkpoint"
-	"vrametre/calc/read/gguf"
 	"vrametre/calc/read/hf"
 	"vrametre/calc/read/onnx"
-	"vrametre/calc/read/pickle"
 	"vrametre/calc/read/safetensors"
 	"vrametre/calc/read/trace"
 	"vrametre/calc/torch"
@@ -100,52 +98,53 @@ func Text(name string, r io.ReaderAt, size int64) ([]byte, error) {
 // IsIndex says whether a JSON text is the index of a checkpoint in several files.
 func IsIndex(data []byte) bool { return bytes.Contains(data, []byte(`"weight_map"`)) }
 
-// Read reads a file of size bytes. tokens is the sequence length where the caller gave one.
-func Read(name string, r io.ReaderAt, size, tokens int64) (*read.Model, error) {
-	kind, err := Kind(name, r, size)
+// single reads a file that is no list of tensors. tokens is the sequence length where the caller gave one.
+func single(p Part, tokens int64) (*read.Model, error) {
+	kind, err := Kind(p.Name, p.Data, p.Size)
 	if err != nil {
 		return nil, err
 	}
-	var f *checkpoint.File
-	switch kind {
-	case Safetensors:
-		f, err = safetensors.Read(r, size)
-	case GGUF:
-		f, err = gguf.Read(r, size)
-	case PyTorch:
-		f, err = pickle.Read(r, size)
-	case ONNX:
-		return onnx.Read(r, size)
-	case Index:
-		data, e := whole(r, size)
-		if e != nil {
-			return nil, e
-		}
-		f, err = safetensors.Index(data)
-	case JSON:
-		data, e := whole(r, size)
-		if e != nil {
-			return nil, e
-		}
-		if IsIndex(data) {
-			f, err = safetensors.Index(data)
-			break
-		}
-		if trace.Is(data) {
-			t, err := trace.Parse(data)
-			if err != nil {
-				return nil, err
-			}
-			return t.Model(), nil
-		}
-		return hf.Read(data, tokens)
-	default:
-		return nil, fault.New("file-kind", Field, "name", name)
+	if kind == ONNX {
+		return onnx.Read(p.Data, p.Size)
 	}
+	if kind != Index && kind != JSON {
+		return nil, fault.New("file-kind", Field, "name", p.Name)
+	}
+	data, err := whole(p.Data, p.Size)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == Index || IsIndex(data):
+		return index(data)
+	case isTrace(data):
+		t, err := trace.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		return t.Model(), nil
+	}
+	m, err := hf.Read(data, tokens)
+	if e, ok := err.(*fault.Error); ok { // its field is this one
+		moved := *e
+		moved.At = Field + strings.TrimPrefix(e.At, hf.Field)
+		err = &moved
+	}
+	return m, err
+}
+
+// index is what an index says without the files that it names.
+func index(data []byte) (*read.Model, error) {
+	x, err := safetensors.ReadIndex(data)
 	if err != nil {
 		return nil, err
 	}
-	return Model(f, tokens)
+	f := &checkpoint.File{Format: "safetensors-index"}
+	for _, name := range x.Names {
+		f.Tensors = append(f.Tensors, checkpoint.Tensor{Name: name})
+	}
+	m := &read.Model{Kind: f.Format, Tree: f.Tree(), Loss: "cross_entropy", Missing: fault.New("index-only", Field, "tensors", len(x.Names), "bytes", x.Bytes)}
+	m.Warn("index-only", Field, "files", len(x.Files), "tensors", len(x.Names), "bytes", x.Bytes)
+	return m, nil
 }
 
 // Field is the request's field that a file comes from.
@@ -159,14 +158,16 @@ func whole(r io.ReaderAt, size int64) ([]byte, error) {
 	return data, fill(data, r)
 }
 
-// Model is what a list of tensors says: the tree, the totals, and the network where names and shapes give one away.
-func Model(f *checkpoint.File, tokens int64) (*read.Model, error) {
+// isTrace says whether a JSON text is what the Python exporter wrote.
+func isTrace(data []byte) bool { return trace.Is(data) }
+
+// model is what a list of tensors says: the tree, the totals and, if guess, the network where names and shapes give one
+// away.
+func model(f *checkpoint.File, tokens int64, guess bool) (*read.Model, error) {
 	sum := f.Total()
-	m := &read.Model{Kind: f.Format, Tree: f.Tree(), Parameters: sum.Parameters, Trainable: sum.Parameters, Warnings: f.Warnings, Loss: "cross_entropy"}
-	if f.Format == "safetensors-index" {
-		m.Parameters, m.Trainable = 0, 0
-		m.Missing = fault.New("index-only", Field, "tensors", len(f.Tensors), "bytes", f.Other)
-		return m, nil
+	m := &read.Model{Kind: f.Format, Tree: f.Tree(), Parameters: sum.Parameters, Trainable: sum.Parameters, Loss: "cross_entropy"}
+	for _, w := range f.Warnings {
+		m.Warnings = append(m.Warnings, fault.Within(w, Field).(*fault.Error))
 	}
 	if f.Other > 0 {
 		m.Warn("file-others", Field, "bytes", f.Other)
@@ -177,6 +178,9 @@ func Model(f *checkpoint.File, tokens int64) (*read.Model, error) {
 	}
 	m.Quantised = sum.Packed || !known || !d.Floating()
 	m.Program = f.Program
+	if !guess {
+		return m, nil
+	}
 	if name, args := f.Preset(); name != "" {
 		p, err := models.Find(name)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"vrametre/calc/fault"
@@ -44,7 +45,7 @@ func (t tensors) safetensors(dtype string, size int64) []byte {
 
 func open(t *testing.T, name string, data []byte) *read.Model {
 	t.Helper()
-	m, err := file.Read(name, bytes.NewReader(data), int64(len(data)), 0)
+	m, err := file.Read([]file.Part{{Name: name, Data: bytes.NewReader(data), Size: int64(len(data))}}, 0)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -165,7 +166,7 @@ func TestKindOf(t *testing.T) {
 			t.Errorf("%s %q: %q, want %q", c.name, c.head, got, c.want)
 		}
 	}
-	_, err := file.Read("photo.png", bytes.NewReader([]byte("\x89PNG\r\n\x1a\n")), 8, 0)
+	_, err := file.Read([]file.Part{{Name: "photo.png", Data: strings.NewReader("\x89PNG\r\n\x1a\n"), Size: 8}}, 0)
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Code != "file-kind" {
 		t.Error(err)

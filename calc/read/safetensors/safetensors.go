@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 
 	"vrametre/calc/fault"
 	"vrametre/calc/read/checkpoint"
@@ -67,7 +66,11 @@ func Read(r io.ReaderAt, size int64) (f *checkpoint.File, err error) {
 		spans = append(spans, where)
 	})
 	s.End()
-	unique(f)
+	names := make([]string, len(f.Tensors))
+	for i := range f.Tensors {
+		names[i] = f.Tensors[i].Name
+	}
+	unique(names)
 	check(f, spans, size-8-int64(len(data)))
 	return f, nil
 }
@@ -140,11 +143,8 @@ func tensor(s *jsonscan.Scanner, name string) (checkpoint.Tensor, span) {
 }
 
 // unique refuses a name that is there twice.
-func unique(f *checkpoint.File) {
-	names := make([]string, len(f.Tensors))
-	for i := range f.Tensors {
-		names[i] = f.Tensors[i].Name
-	}
+func unique(names []string) {
+	names = slices.Clone(names)
 	slices.Sort(names)
 	for i := 1; i < len(names); i++ {
 		if names[i] == names[i-1] {
@@ -177,23 +177,33 @@ func check(f *checkpoint.File, spans []span, data int64) {
 	}
 }
 
-// Index reads model.safetensors.index.json (or pytorch_model.bin.index.json): which file holds which tensor, and
+// Index is what model.safetensors.index.json (or pytorch_model.bin.index.json) says: which file holds which tensor, and
 // the bytes of all. Shapes are in the files themselves.
-func Index(data []byte) (f *checkpoint.File, err error) {
+type Index struct {
+	// Names of the tensors, and for each the place of its file in Files.
+	Names []string
+	Of    []int32
+	Files []string
+	// Bytes of all tensors, 0 where it does not say.
+	Bytes int64
+}
+
+// ReadIndex reads an index.
+func ReadIndex(data []byte) (x *Index, err error) {
 	defer fault.Catch(&err)
 	if len(data) > checkpoint.MaxHeader {
 		return nil, fault.New("safetensors-large", "", "length", len(data), "limit", checkpoint.MaxHeader)
 	}
-	f = &checkpoint.File{Format: "safetensors-index", Metadata: map[string]string{}}
+	x = &Index{}
 	s := &jsonscan.Scanner{Data: data}
-	files := map[string]bool{}
+	files := map[string]int32{}
 	found := false
 	s.Object(func(key string) {
 		switch key {
 		case "metadata":
 			s.Object(func(key string) {
 				if key == "total_size" && s.Peek() != '"' {
-					f.Other = s.Integer()
+					x.Bytes = s.Integer()
 					return
 				}
 				s.Skip()
@@ -201,10 +211,17 @@ func Index(data []byte) (f *checkpoint.File, err error) {
 		case "weight_map":
 			found = true
 			s.Object(func(name string) {
-				f.Add(checkpoint.Tensor{Name: name})
-				if file := s.Text(); len(files) < checkpoint.MaxTensors {
-					files[strings.Clone(file)] = true
+				if len(x.Names) >= checkpoint.MaxTensors {
+					fault.Throw("file-tensors", checkpoint.Short(name), "limit", checkpoint.MaxTensors)
 				}
+				file := s.Text()
+				of, known := files[file]
+				if !known {
+					of = int32(len(x.Files))
+					files[file] = of
+					x.Files = append(x.Files, file)
+				}
+				x.Names, x.Of = append(x.Names, name), append(x.Of, of)
 			})
 		default:
 			s.Skip()
@@ -214,7 +231,6 @@ func Index(data []byte) (f *checkpoint.File, err error) {
 	if !found {
 		return nil, fault.New("safetensors-index", "weight_map")
 	}
-	unique(f)
-	f.Warn("index-only", "", "files", len(files), "tensors", len(f.Tensors), "bytes", f.Other)
-	return f, nil
+	unique(x.Names)
+	return x, nil
 }

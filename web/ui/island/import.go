@@ -81,7 +81,7 @@ func imports(v View) markup.Node {
 			"aria-describedby", "import-trouble", "placeholder", "Sequential(\n  (0): Linear(in_features=784, out_features=10, bias=True)\n)")),
 		markup.Elem("p", markup.A("class", "drop"),
 			markup.Elem("label", markup.A("for", "import-file"), markup.Text(text(f, "atelier.import.drop"))), markup.Text(" "),
-			markup.Elem("input", markup.A("id", "import-file", "type", "file", Pick, "true", "autocomplete", "off")),
+			markup.Elem("input", markup.A("id", "import-file", "type", "file", "multiple", "", Pick, "true", "autocomplete", "off")),
 		),
 		when(own && given != nil && given.Text == "", markup.Elem("p", markup.A("class", "actions"),
 			markup.Elem("b", markup.A("translate", "no"), markup.Text(fileName(given))), action(f, ActionRemove, "atelier.import.remove"))),
@@ -94,10 +94,13 @@ func imports(v View) markup.Node {
 }
 
 func fileName(i *view.Import) string {
-	if i == nil {
+	switch {
+	case i == nil || len(i.Names) == 0:
 		return ""
+	case len(i.Names) > 1:
+		return i.Names[0] + " + " + strconv.Itoa(len(i.Names)-1)
 	}
-	return i.Name
+	return i.Names[0]
 }
 
 // understood says what the model was taken for.

@@ -53,7 +53,7 @@ func (n Node) With(name, value string) Node {
 }
 
 // Boolean attributes are there or not; the value says nothing.
-var boolean = map[string]bool{"checked": true, "disabled": true, "hidden": true, "open": true, "selected": true}
+var boolean = map[string]bool{"checked": true, "disabled": true, "hidden": true, "multiple": true, "open": true, "selected": true}
 
 // Boolean reports whether an attribute has no value.
 func Boolean(name string) bool { return boolean[name] }
