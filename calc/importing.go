@@ -3,6 +3,8 @@
 package calc
 
 import (
+	"errors"
+
 	"vrametre/calc/fault"
 	"vrametre/calc/read"
 	"vrametre/calc/read/file"
@@ -21,7 +23,6 @@ func (q *query) fixed(code string) error {
 		{"loss", q.Loss != ""},
 		{"aux_loss", q.AuxLoss != nil},
 		{"checkpointing", q.Checkpointing.EveryBlock || len(q.Checkpointing.Paths) > 0},
-		{"frozen", len(q.Frozen) > 0},
 		{"adapter", q.Adapter != nil},
 		{"inference", q.Inference != nil},
 	} {
@@ -51,6 +52,11 @@ func (q *query) trace() (*network, error) {
 	if err := q.fixed("trace-fixed"); err != nil {
 		return nil, err
 	}
+	if len(q.Frozen) > 0 {
+		if t, err = t.Freeze(q.Frozen); err != nil {
+			return nil, err
+		}
+	}
 	var warnings []*fault.Error
 	warn := func(code, at string, args ...any) { warnings = append(warnings, fault.New(code, at, args...)) }
 	switch {
@@ -73,6 +79,9 @@ func (q *query) trace() (*network, error) {
 		o.Autocast = torch.Float32
 	} else {
 		warn("trace-precision", "precision", "traced", made, "asked", q.Precision)
+	}
+	if len(q.Frozen) > 0 {
+		warn("trace-frozen", "frozen")
 	}
 	if t.Attention != "" && q.Attention != "auto" && q.Attention != t.Attention {
 		warn("trace-attention", "attention", "traced", t.Attention, "asked", q.Attention)
@@ -122,8 +131,12 @@ func (q *query) weights(m *read.Model) (*network, error) {
 		q.rough = true
 		m.Warn("activations-unknown", file.Field)
 	}
-	p, err := m.Program(q.train, q.Precision == "fp32", q.dtype)
-	if err != nil {
+	p, err := m.Program(q.train, q.Precision == "fp32", q.dtype, q.Frozen)
+	var e *fault.Error
+	switch {
+	case errors.As(err, &e) && e.At == "frozen": // a field of the request's
+		return nil, err
+	case err != nil:
 		return nil, fault.Within(err, file.Field)
 	}
 	q.kv = m.KVElements

@@ -150,7 +150,6 @@ func TestTraceWarns(t *testing.T) {
 	}
 	for field, r := range map[string]Request{
 		"input":         {Input: Inputs{{Shape: []int64{3, 64, 64}}}},
-		"frozen":        {Frozen: []string{"0"}},
 		"checkpointing": {Checkpointing: Checkpointing{EveryBlock: true}},
 		"loss":          {Loss: "mse"},
 	} {
@@ -160,6 +159,42 @@ func TestTraceWarns(t *testing.T) {
 		if !errors.As(err, &e) || e.Code != "trace-fixed" || e.At != field {
 			t.Errorf("%s: %v", field, err)
 		}
+	}
+}
+
+// TestTraceFrozen: frozen modules lose their gradients and states, and what was kept for them alone.
+func TestTraceFrozen(t *testing.T) {
+	m := tracedModel(t, "lesson")
+	all, err := Estimate(Request{Model: m, Batch: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The beginning frozen is what the engine says of the preset.
+	r := Request{Model: m, Batch: 8, Frozen: []string{"0", "3", "6"}}
+	got, err := Estimate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Model, r.PyTorch = Model{Preset: "lesson"}, "1.13"
+	want, err := Estimate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Parameters != want.Parameters || got.SavedForBackward != want.SavedForBackward || got.First != want.First || got.SavedForBackward >= all.SavedForBackward {
+		t.Errorf("%+v, %d saved, %+v; the preset %+v, %d, %+v", got.Parameters, got.SavedForBackward, got.First, want.Parameters, want.SavedForBackward, want.First)
+	}
+	if len(got.Warnings) != 1 || got.Warnings[0].Code != "trace-frozen" {
+		t.Errorf("%+v", got.Warnings)
+	}
+	for path, code := range map[string]string{"nowhere": "path-unknown", "0-20": "path-unknown"} {
+		var e *Error
+		if _, err := Estimate(Request{Model: m, Frozen: []string{path}}); !errors.As(err, &e) || e.Code != code || e.At != "frozen" {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	var e *Error
+	if _, err := Estimate(Request{Model: m, Frozen: []string{"0", "3", "6", "9", "13", "15"}}); !errors.As(err, &e) || e.Code != "nothing-trainable" {
+		t.Errorf("all of it: %v", err)
 	}
 }
 
@@ -193,8 +228,26 @@ func TestWeightsAlone(t *testing.T) {
 		t.Errorf("inference in fp16: %+v %v", r.Phases, err)
 	}
 	var e *Error
-	if _, err = Estimate(Request{Model: m, Frozen: []string{"head"}}); !errors.As(err, &e) || e.Code != "weights-only" || e.At != "frozen" {
+	if _, err = Estimate(Request{Model: m, Loss: "mse"}); !errors.As(err, &e) || e.Code != "weights-only" || e.At != "loss" {
 		t.Error(err)
+	}
+	all, err := Estimate(Request{Model: m, Optimizer: Optimizer{Name: "adam"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := Read(Request{Model: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := shown.Tree.Children[0]
+	part, err := Estimate(Request{Model: m, Frozen: []string{first.Path}})
+	if err != nil || part.Parameters.Trainable != parameters-first.Params || all.Phases.Step-part.Phases.Step < 12*first.Params {
+		t.Errorf("without %s, %d of %d trained, %d then %d bytes: %v", first.Path, part.Parameters.Trainable, parameters, all.Phases.Step, part.Phases.Step, err)
+	}
+	for path, code := range map[string]string{"nowhere": "path-unknown", "": "path-unknown"} {
+		if _, err = Estimate(Request{Model: m, Frozen: []string{path}}); !errors.As(err, &e) || e.Code != code || e.At != "frozen" {
+			t.Errorf("%q: %v", path, err)
+		}
 	}
 	m.File.Base64 = []byte("abc")
 	if _, err = Estimate(Request{Model: m}); !errors.As(err, &e) || e.Code != "pickle-format" {

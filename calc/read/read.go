@@ -76,8 +76,8 @@ type Model struct {
 	// DType of the weights where the text says so.
 	DType string `json:"dtype,omitzero"`
 	// Program is a step of the weights alone, where there is no network (Build nil) or they are kept packed (Quantised):
-	// own keeps the file's types, d is the others'.
-	Program   func(train, own bool, d torch.DType) (*torch.Program, error)
+	// own keeps the file's types, d is the others', frozen are the paths of modules that are not trained.
+	Program   func(train, own bool, d torch.DType, frozen []string) (*torch.Program, error)
 	Quantised bool
 	// Rough: activations come from a table's rows, not from a forward.
 	Rough bool `json:"rough,omitzero"`
@@ -98,6 +98,18 @@ type Model struct {
 	Missing *fault.Error                    `json:"-"`
 	// Warnings are what could not be known, each with its place.
 	Warnings []*fault.Error `json:"-"`
+}
+
+// Fixed says what of the model's forward cannot be changed, and why: "trace" where it has been run and recorded, "weights"
+// where it is not known, "" where it can.
+func (m *Model) Fixed() string {
+	switch {
+	case m.Kind == "trace":
+		return "trace"
+	case m.Build == nil && m.Program != nil:
+		return "weights"
+	}
+	return ""
 }
 
 // Warning is something that could not be known, with its place.

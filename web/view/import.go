@@ -72,6 +72,7 @@ func (s State) Found(text string) State {
 	if s.Setup.Model == ModelImport && s.Setup.Import == nil && text != "" {
 		if i := Paste(text); i.Sum() == s.Setup.Elsewhere {
 			s.Setup.Import, s.Setup.Elsewhere = i, ""
+			s.Setup = s.Setup.fitted()
 		}
 	}
 	return s
@@ -98,6 +99,30 @@ func (s State) Imported() (*read.Model, error) {
 		return calc.Read(r)
 	}
 	return m, err
+}
+
+// Fixed says why the input, the loss and the recomputation of the reader's model cannot be chosen, as read.Model.Fixed
+// does; "" where they can.
+func (s State) Fixed() string {
+	if s.Setup.Model != ModelImport {
+		return ""
+	}
+	m, err := s.Imported()
+	if err != nil {
+		return ""
+	}
+	return m.Fixed()
+}
+
+// fitted is the setup without what its model cannot follow, where the controls are disabled.
+func (u Setup) fitted() Setup {
+	switch (State{Setup: u}).Fixed() {
+	case "trace":
+		u.Input, u.Loss, u.Classes, u.Blocks, u.Recompute = "", "", 0, "", false
+	case "weights":
+		u.Input, u.Loss, u.Classes, u.Blocks, u.Recompute, u.Attention = "", "", 0, "", false, ""
+	}
+	return u
 }
 
 // errElsewhere is a model that an address speaks of and does not carry.
@@ -139,7 +164,7 @@ func (u Setup) WithImport(i *Import) Setup {
 		return strings.Join(kept, ",")
 	}
 	u.Frozen, u.Blocks = keep(u.Frozen), keep(u.Blocks)
-	return u
+	return u.fitted()
 }
 
 // plain is the setup without what belongs to one model.

@@ -234,3 +234,37 @@ func TestDrop(t *testing.T) {
 		t.Errorf("cut: %v", err)
 	}
 }
+
+// What a trace, or weights alone, cannot follow is taken off the setup, whichever way it comes; freezing stays.
+func TestFixed(t *testing.T) {
+	trace, err := os.ReadFile("../../calc/read/trace/testdata/lesson.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := `{"a.w": {"dtype": "F32", "shape": [4, 3], "data_offsets": [0, 48]}, "b.w": {"dtype": "F32", "shape": [3], "data_offsets": [48, 60]}}`
+	weights := string([]byte{byte(len(header))}) + strings.Repeat("\x00", 7) + header
+	for why, c := range map[string]struct{ name, data, frozen string }{"trace": {"trace.json", string(trace), "0"}, "weights": {"w.safetensors", weights + strings.Repeat("\x00", 60), "a"}} {
+		i, err := Drop([]calc.File{{Name: c.name, Source: strings.NewReader(c.data), Size: int64(len(c.data))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Start(PageWorkshop)
+		s.Setup = s.Setup.With(SetupRecompute, "1").With(SetupLoss, "mse").With(SetupInput, "3, 9, 9").WithImport(i)
+		if s.Fixed() != why || s.Setup.Recompute || s.Setup.Loss != "" || s.Setup.Input != "" {
+			t.Errorf("%s: %q, %+v", why, s.Fixed(), s.Setup)
+		}
+		before, err := Compute(s)
+		if err != nil {
+			t.Errorf("%s: %v", why, err)
+			continue
+		}
+		s.Setup = s.Setup.With(SetupFrozen, c.frozen)
+		after, err := Compute(s)
+		if err != nil || after.Now.Parameters.Trainable >= before.Now.Parameters.Trainable || after.Now.Peak.Live >= before.Now.Peak.Live {
+			t.Errorf("%s frozen: %+v then %+v, %v", why, before.Now.Parameters, after.Now.Parameters, err)
+		}
+	}
+	if s := pasted(smallNet); s.Fixed() != "" {
+		t.Errorf("a printed model is fixed: %q", s.Fixed())
+	}
+}

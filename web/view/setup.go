@@ -277,7 +277,7 @@ func parseSetup(pairs map[string]string) Setup {
 	if u.Model == "" {
 		return Setup{} // a page without a model has no setup
 	}
-	return u
+	return u.fitted()
 }
 
 // apply makes the lesson's question the setup's.

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"vrametre/calc/fault"
+	"vrametre/calc/read"
 	"vrametre/calc/torch"
 )
 
 // Program is what is known of a step without the network: weights, buffers, and in training the gradients, which an
 // optimizer's state follows. There are no activations in it. Weights in a type that cannot be trained take
-// DType; others keep their own where own is set.
-func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
+// DType; others keep their own where own is set. Those of the modules at the paths in frozen are not trained.
+func (f *File) Program(train, own bool, d torch.DType, frozen []string) (*torch.Program, error) {
+	still := read.Listed(frozen)
 	p := &torch.Program{Steps: []torch.Step{{Name: "weights", Call: -1}}, Events: []torch.Event{{Op: torch.EvStep}}}
 	total := int64(0)
 	pack := f.packing()
@@ -42,7 +44,8 @@ func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
 			p.Calls = append(p.Calls, torch.Call{Path: path, Type: classOf(t.Name[strings.LastIndexByte(t.Name, '.')+1:], t), Leaf: true, First: true})
 		}
 		p.Calls[c].Params = add(p.Calls[c].Params, n)
-		q := torch.Param{Shape: t.Shape, DType: d, Trainable: train, Trained: train}
+		learns := !still.Holds(t.Name) && train
+		q := torch.Param{Shape: t.Shape, DType: d, Trainable: learns, Trained: learns}
 		if n != t.Elements() {
 			q.Shape = []int64{n}
 		}
@@ -64,6 +67,12 @@ func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
 		p.Params = append(p.Params, q)
 		by = append(by, c)
 	}
+	if err := still.Unknown("frozen"); err != nil {
+		return nil, err
+	}
+	if train && len(p.Params) > 0 && !slices.ContainsFunc(p.Params, func(q torch.Param) bool { return q.Trainable }) {
+		return nil, fault.New("nothing-trainable", "frozen")
+	}
 	for i := range p.Params {
 		q := &p.Params[i]
 		q.GradSlot = slot(p.Bytes[q.Slot])
@@ -71,6 +80,9 @@ func (f *File) Program(train, own bool, d torch.DType) (*torch.Program, error) {
 	p.OutputAt, p.LossAt, p.BackwardAt = len(p.Events), len(p.Events), len(p.Events)
 	if train {
 		for i, q := range slices.Backward(p.Params) {
+			if !q.Trainable {
+				continue
+			}
 			p.Steps = append(p.Steps, torch.Step{Name: "gradient", Call: by[i]})
 			p.Events = append(p.Events, torch.Event{Op: torch.EvStep, Slot: int32(len(p.Steps) - 1)},
 				torch.Event{Op: torch.EvAlloc, Kind: torch.KindGradients, Slot: q.GradSlot}, torch.Event{Op: torch.EvGrad, Slot: q.GradSlot, Param: int32(i)})

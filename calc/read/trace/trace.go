@@ -69,6 +69,7 @@ type block struct {
 type call struct{ module, from, to int32 }
 
 type param struct {
+	name      string
 	shape     []int64
 	dtype     int32
 	trainable bool
@@ -235,7 +236,7 @@ func readParam(s *jsonscan.Scanner) (p param) {
 	s.Row(5, func(i int) {
 		switch i {
 		case 0:
-			s.Text()
+			p.name = s.Text()
 		case 1:
 			for _, d := range shape(s) {
 				if d.a < 0 || d.b != 0 {

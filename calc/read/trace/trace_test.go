@@ -172,12 +172,23 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// try reads data and runs what it says; anything but an error with a place is a fault of ours.
+// try reads data and runs what it says, with modules frozen too; anything but an error with a place is a fault of ours.
 func try(data []byte) error {
 	tr, err := trace.Parse(data)
 	if err != nil {
 		return err
 	}
+	for i, n := range tr.Model().Tree.Children {
+		if frozen, err := tr.Freeze([]string{n.Path}); err == nil && i < 3 {
+			if err := programs(frozen); err != nil {
+				return err
+			}
+		}
+	}
+	return programs(tr)
+}
+
+func programs(tr *trace.Trace) error {
 	for _, train := range []bool{true, false} {
 		for _, batch := range []int64{1, 2, 7, 1 << 30} {
 			p, err := tr.Program(trace.Options{Batch: batch, Train: train, DropMean: batch == 7, DType: torch.Float64, Autocast: []torch.DType{torch.Float32, torch.BFloat16}[batch%2]})

@@ -118,6 +118,9 @@ func model(v View) markup.Node {
 		general = w.Fault
 	}
 	inputs := holding(state.Setup.Input, "id", "setup-input", "type", "text", "data-field", FieldSetup+view.SetupInput, "autocomplete", "off", "spellcheck", "false", "placeholder", orDash(state.OwnInput()))
+	if state.Fixed() != "" {
+		inputs = fixed(inputs)
+	}
 	if w.FaultInput {
 		inputs = append(inputs, markup.A("aria-invalid", "true", "aria-describedby", "import-trouble")...)
 	}
@@ -145,6 +148,11 @@ func model(v View) markup.Node {
 			markup.Elem("p", markup.A("class", "actions"), action(f, ActionRowAdd, "atelier.add", "data-value", "end")),
 		)),
 	)
+}
+
+// fixed are the attributes of a control that the reader's own model does not follow; the model's place says why.
+func fixed(attrs []markup.Attr) []markup.Attr {
+	return append(attrs, markup.Attr{Name: "disabled"}, markup.Attr{Name: "aria-describedby", Value: "setup-fixed"})
 }
 
 // holding are the attributes of an input and its value, where it has one: go-app drops an empty one.
@@ -242,8 +250,12 @@ func training(f view.Figures) markup.Node {
 			markup.Elem("label", markup.A("for", "setup-"+name), markup.Text(text(f, "atelier."+name))),
 			markup.Elem("input", markup.A("id", "setup-"+name, "type", "number", "data-field", FieldSetup+name, "autocomplete", "off", "min", "1", "max", most, "step", "1", "value", state.Setting(name))))
 	}
+	left := map[string][]string{"trace": {view.SetupRecompute, view.SetupLoss}, "weights": {view.SetupRecompute, view.SetupLoss, view.SetupAttention}}[state.Fixed()]
 	check := func(name string) markup.Node {
 		attrs := markup.A("type", "checkbox", "id", "setup-"+name, "data-field", FieldSetup+name, "autocomplete", "off")
+		if slices.Contains(left, name) {
+			attrs = fixed(attrs)
+		}
 		if state.Setting(name) != "" {
 			attrs = append(attrs, markup.Attr{Name: "checked"})
 		}
@@ -254,9 +266,13 @@ func training(f view.Figures) markup.Node {
 		for _, c := range choices {
 			options = append(options, option(c.value, c.label, orDefault(state.Setting(name))))
 		}
+		attrs := markup.A("id", "setup-"+name, "data-field", FieldSetup+name, "autocomplete", "off")
+		if slices.Contains(left, name) {
+			attrs = fixed(attrs)
+		}
 		return markup.Elem("div", markup.A("class", "setting"),
 			markup.Elem("label", markup.A("for", "setup-"+name), markup.Text(text(f, "atelier."+name))),
-			markup.Elem("select", markup.A("id", "setup-"+name, "data-field", FieldSetup+name, "autocomplete", "off"), options...))
+			markup.Elem("select", attrs, options...))
 	}
 	var stages []choice
 	for _, stage := range view.SetupZero {

@@ -69,6 +69,10 @@ func imports(v View) markup.Node {
 			notes = append(notes, note(v, n))
 		}
 	}
+	var reason markup.Node
+	if why := state.Fixed(); why != "" {
+		reason = markup.Elem("p", markup.A("class", "hint", "id", "setup-fixed"), markup.Text(text(f, "atelier.fixed."+why)))
+	}
 	uncarried := own && given != nil && !given.Carried()
 	trouble := w.Imports.Refused
 	var fault view.Note
@@ -88,6 +92,7 @@ func imports(v View) markup.Node {
 		markup.Elem("p", markup.A("class", "understood", "role", "status"), markup.Text(understood(v, m))),
 		markup.Elem("div", markup.A("class", "trouble", "id", "import-trouble", "role", "alert"), when(trouble != "", noteOf(v, "p", "wrong", view.Note{Line: fault.Line, Quote: fault.Quote, Place: fault.Place, Message: trouble}))),
 		list("ul", "remarks", notes...),
+		reason,
 		when(uncarried, markup.Elem("p", markup.A("class", "hint"), markup.Text(text(f, "atelier.import.uncarried")))),
 		modelTree(v, m),
 	))
@@ -152,7 +157,7 @@ func modelTree(v View, m *read.Model) markup.Node {
 	classes := ""
 	heads := ""
 	if m != nil && m.Tree != nil {
-		t := tree{v: v, m: m, open: openAtFirst(m.Tree), left: maxTreeRows, editable: m.Build != nil}
+		t := tree{v: v, m: m, open: openAtFirst(m.Tree), left: maxTreeRows, freezes: m.Build != nil || m.Fixed() != "", recomputes: m.Build != nil}
 		rows = t.below([]*read.Node{m.Tree}, "")
 		if m.Classes > 0 {
 			classes = strconv.FormatInt(m.Classes, 10)
@@ -176,11 +181,12 @@ func modelTree(v View, m *read.Model) markup.Node {
 
 // tree draws the rows of a model, as many as are open.
 type tree struct {
-	v        View
-	m        *read.Model
-	open     map[string]bool
-	left     int
-	editable bool
+	v    View
+	m    *read.Model
+	open map[string]bool
+	left int
+	// freezes: modules can be frozen; recomputes: their activations can be computed again.
+	freezes, recomputes bool
 }
 
 // openAtFirst are the modules whose children are shown before the reader has folded any: level by level, as long as few
@@ -251,15 +257,15 @@ func (t *tree) row(n *read.Node, above string) markup.Node {
 	}
 	words := view.Args{"name": name, "class": n.Class}
 	// The whole network is no part of itself: it can be neither frozen nor recomputed here.
-	part := t.editable && m.ID != ""
+	part := m.ID != ""
 	return markup.Elem("li", attrs,
 		markup.Elem("div", markup.A("class", "entry"),
 			markup.Elem("button", foldAttributes(m.ID, open, len(n.Children) > 0, view.Text(lang, "atelier.tree."+fold, words)), markup.Text(text(f, "atelier.tree.sign."+fold))),
 			markup.Elem("span", markup.A("class", "what", "translate", "no"),
 				markup.Elem("span", markup.A("class", "name"), markup.Text(m.Name)), markup.Elem("span", markup.A("class", "class"), markup.Text(n.Class)), markup.Elem("code", markup.A("class", "args"), markup.Text(argsOf(n)))),
 			markup.Elem("span", markup.A("class", "weights"), markup.Text(params)),
-			when(part && n.Params > 0, check(f, FieldFreeze+m.ID, "atelier.tree.freeze", words, view.ListingOf(state.Setup.Frozen, m.ID), false)),
-			when(part && len(n.Children) > 0, check(f, FieldBlock+m.ID, "atelier.tree.block", words, view.ListingOf(state.Setup.Blocks, m.ID), state.Setup.Recompute)),
+			when(part && t.freezes && n.Params > 0, check(f, FieldFreeze+m.ID, "atelier.tree.freeze", words, view.ListingOf(state.Setup.Frozen, m.ID), false)),
+			when(part && t.recomputes && len(n.Children) > 0, check(f, FieldBlock+m.ID, "atelier.tree.block", words, view.ListingOf(state.Setup.Blocks, m.ID), state.Setup.Recompute)),
 		),
 		list("ul", "modules", kids...),
 	)

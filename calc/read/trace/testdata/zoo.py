@@ -154,6 +154,18 @@ ZOO = {
     "remembers": (Remembers, lambda b: torch.rand(b, 12), classes(5), F.cross_entropy),
 }
 UNTRACED = 5
+# Modules that are frozen after the trace: a beginning, a middle, an end.
+FROZEN = {
+    "sequential": ["0", "1"],
+    "resnet18": ["conv1", "bn1", "layer1", "layer2"],
+    "resnet50": ["layer2", "layer3.0"],
+    "mobilenet": ["features"],
+    "unet": ["down"],
+    "gpt": ["words", "places", "blocks.0"],
+    "tied": ["blocks"],
+    "encoder": ["words", "layers.layers.0", "layers.layers.1.self_attn"],
+    "double": ["2"],
+}
 
 
 # ---------------------------------------------------------------- the measurement
@@ -266,6 +278,12 @@ def main(folder):
         truth = [measure(model, x(b), y(b), loss) for b in (2, UNTRACED)]
         with open(os.path.join(folder, name + ".truth.json"), "w", encoding="utf-8") as f:
             json.dump(truth, f)
+        if name in FROZEN:
+            for path in FROZEN[name]:
+                model.get_submodule(path).requires_grad_(False)
+            truth = [measure(model, x(b), y(b), loss) for b in (2, UNTRACED)]
+            with open(os.path.join(folder, name + ".frozen.json"), "w", encoding="utf-8") as f:
+                json.dump(dict(paths=FROZEN[name], truth=truth), f)
 
 
 if __name__ == "__main__":
