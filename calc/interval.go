@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"vrametre/calc/gpu"
 	"vrametre/calc/torch"
 )
 
@@ -77,8 +78,8 @@ func (q *query) assumptions(res *Result, family string) {
 		source = "given"
 	}
 	add("cuda-context", q.budget.Context, source)
-	if q.budget.Desktop > 0 {
-		add("desktop", q.budget.Desktop, "desktop-use")
+	if desktop, ok := q.budget.Line(gpu.LineDesktop); ok {
+		add("desktop", q.budget.Desktop, desktop.Source)
 	}
 	add("cublas-workspace", q.workspace.Bytes, q.workspace.Source)
 	// What cuDNN's algorithms take is in the interval, not in the figure. No measured convolutional network held more

@@ -398,7 +398,7 @@ func (q *query) device() error {
 	if d.GPU != "" {
 		c, ok := gpu.ByID(d.GPU)
 		if !ok {
-			return fault.New("gpu-unknown", "device.gpu", "gpu", d.GPU)
+			return fault.New("gpu-unknown", "device.gpu", "gpu", d.GPU, "close", strings.Join(gpu.Nearest(d.GPU), ", "))
 		}
 		q.card = c
 	}

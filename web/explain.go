@@ -51,12 +51,20 @@ func utf8Of(text []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// lookup lists the cards that a renderer name or a PCI id can mean.
+// lookup lists the cards that a renderer name or a PCI id can mean; where there are none, the ids that are close.
 func lookup(args []string, _ io.Reader, stdout io.Writer) error {
 	if len(args) == 0 {
 		return errUsage
 	}
-	return write(stdout, gpu.Lookup(strings.Join(args, " ")))
+	name := strings.Join(args, " ")
+	answer := struct {
+		gpu.Match
+		Close []string `json:"close,omitempty"`
+	}{Match: gpu.Lookup(name)}
+	if len(answer.Cards) == 0 && (answer.Kind == gpu.KindUnknown || answer.Kind == gpu.KindVendor) {
+		answer.Close = gpu.Nearest(name)
+	}
+	return write(stdout, answer)
 }
 
 func write(w io.Writer, answer any) error {

@@ -111,42 +111,61 @@ func Catch(err *error) {
 	}
 }
 
-// Closest is the candidate that a mistyped name resembles: the same in another case, one that begins or continues it, or
-// the one at the smallest edit distance, if that is small. "": none.
+// Closest is the candidate that a mistyped name resembles most; "": none does.
 func Closest(name string, candidates []string) string {
-	slices.Sort(candidates)
-	best, at := "", len(name)/3+2
-	for _, c := range candidates {
+	if near := Nearest(name, candidates); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// Nearest are the candidates that a mistyped name resembles, the most first: the same in another case, those that begin
+// or continue it, or those at a small edit distance.
+func Nearest(name string, candidates []string) []string {
+	type near struct {
+		name string
+		at   int
+	}
+	var all []near
+	for _, c := range slices.Sorted(slices.Values(candidates)) {
 		d := distance(strings.ToLower(name), strings.ToLower(c))
 		if len(name) > 2 && (strings.HasPrefix(c, name) || strings.HasPrefix(name, c)) {
 			d = min(d, len(name)/3+1)
 		}
-		if d < at {
-			best, at = c, d
+		if d < len(name)/3+2 {
+			all = append(all, near{c, d})
 		}
 	}
-	return best
+	slices.SortStableFunc(all, func(a, b near) int { return a.at - b.at })
+	out := make([]string, len(all))
+	for i, n := range all {
+		out[i] = n.name
+	}
+	return out
 }
 
-// distance is Levenshtein's.
+// distance is Levenshtein's, where two neighbours that have changed places are one edit.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return 1 << 20
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		prev := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
 			cost := 1
 			if a[i] == b[j] {
 				cost = 0
 			}
-			prev, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, prev+cost)
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

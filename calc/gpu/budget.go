@@ -27,8 +27,9 @@ type Options struct {
 	ECC *bool
 	// PyTorchMajor and PyTorchMinor choose the CUDA context's default; 0.0: the newest.
 	PyTorchMajor, PyTorchMinor int
-	// TotalBytes overrides the total, ContextBytes the CUDA context.
-	TotalBytes, ContextBytes *int64
+	// TotalBytes overrides the total, DriverBytes what lies between the box and the total, ContextBytes the CUDA
+	// context, DesktopBytes the desktop, which is then there, LibrariesBytes and FragmentationBytes their lines.
+	TotalBytes, DriverBytes, ContextBytes, DesktopBytes, LibrariesBytes, FragmentationBytes *int64
 }
 
 // Line ids of Budget, in their order.
@@ -40,6 +41,7 @@ const (
 	LineGiven         = "given"         // the total that the reader gave
 	LineContext       = "context"       // the CUDA context
 	LineDesktop       = "desktop"       // windows and browser on the same card
+	LineLibraries     = "libraries"     // cuBLAS's workspace; for display only: the simulation allocates it
 	LineFragmentation = "fragmentation" // for display only: the simulation contains its own
 )
 
@@ -62,7 +64,9 @@ type Budget struct {
 	// Usable is Total - Context - Desktop: the capacity of the allocator's
 	// segments. It is negative when they exceed the card.
 	Usable int64
-	Lines  []Line
+	// Libraries and Fragmentation are what the simulation finds by itself, for a reader who wants to see the whole way.
+	Libraries, Fragmentation int64
+	Lines                    []Line
 	// Notes are codes of what the reader should know.
 	Notes []string
 }
@@ -89,19 +93,20 @@ const (
 	SourceMetal       = "metal-working-set"  // Metal's recommended working set, seen and by thirds and quarters
 	SourceGiven       = "given"              // the reader's own figure
 	SourceDesktop     = "desktop-use"        // 240 to 860 MiB seen under Linux, 600 to 1500 under Windows, 2000 in WSL
+	SourceDesktopMac  = "desktop-as-linux"   // nothing seen for macOS
 	SourceFragmenting = "display-allowance"  // 4 %
 )
 
 // Sources lists every source code that a Line can carry.
 func Sources() []string {
-	return append([]string{SourceBox, SourceSeen, SourceSMI, SourceSibling, SourceFormula, SourceAMD, SourceWDDM, SourceMetal, SourceGiven, SourceDesktop, SourceFragmenting}, cuda.Sources()...)
+	return append([]string{SourceBox, SourceSeen, SourceSMI, SourceSibling, SourceFormula, SourceAMD, SourceWDDM, SourceMetal, SourceGiven, SourceDesktop, SourceDesktopMac, SourceFragmenting}, cuda.Sources()...)
 }
 
 // Codes lists the codes of Budget and Match, by what they are, for whoever
 // holds the words; Sources lists those of Line.Source.
 func Codes() map[string][]string {
 	return map[string][]string{
-		"line":    {LineBox, LineECC, LineDriver, LineSystem, LineGiven, LineContext, LineDesktop, LineFragmentation},
+		"line":    {LineBox, LineECC, LineDriver, LineSystem, LineGiven, LineContext, LineDesktop, LineLibraries, LineFragmentation},
 		"note":    {NoteSpill, NoteUnified, NoteECC, NoteSizes, NoteDevices, NoteInferred},
 		"segment": {Desktop, Laptop, Workstation, Datacenter, SoC, CloudFree},
 		"match":   {KindCard, KindVendor, KindMasked, KindSoftware, KindUnknown},
@@ -118,11 +123,14 @@ func BudgetOf(c Card, o Options) (Budget, error) {
 	switch {
 	case o.OS != "" && o.OS != Linux && o.OS != Windows && o.OS != WSL:
 		return b, fmt.Errorf("gpu: unknown os %q; use linux, windows or wsl", o.OS)
-	case o.TotalBytes != nil && *o.TotalBytes < 0, o.ContextBytes != nil && *o.ContextBytes < 0:
-		return b, errors.New("gpu: total and context must not be negative")
+	case slices.ContainsFunc([]*int64{o.TotalBytes, o.DriverBytes, o.ContextBytes, o.DesktopBytes, o.LibrariesBytes, o.FragmentationBytes}, negative):
+		return b, errors.New("gpu: sizes must not be negative")
 	}
 	if err := b.setTotal(c, o); err != nil {
 		return Budget{}, err
+	}
+	if b.Total < 0 {
+		return Budget{}, errors.New("gpu: the driver cannot keep more than the card has")
 	}
 	vendor := c.Vendor
 	if vendor == "" {
@@ -132,20 +140,27 @@ func BudgetOf(c Card, o Options) (Budget, error) {
 	if major == 0 && minor == 0 {
 		major = 3
 	}
-	context := cuda.Context(major, minor, vendor, c.Architecture)
-	if o.ContextBytes != nil {
-		context.Bytes, context.Source = *o.ContextBytes, SourceGiven
+	given := func(own *int64, bytes int64, source string) (int64, string) {
+		if own != nil {
+			return *own, SourceGiven
+		}
+		return bytes, source
 	}
-	b.Context = context.Bytes
-	if o.Desktop && c.Vendor != "apple" { // Metal's working set already leaves it room
-		b.Desktop = desktopUse(o.OS)
+	context, libraries := cuda.Context(major, minor, vendor, c.Architecture), cuda.CublasWorkspace(major, minor, vendor, c.Architecture)
+	bytes, source := given(o.ContextBytes, context.Bytes, context.Source)
+	b.Context = bytes
+	b.line(LineContext, -bytes, source)
+	if o.Desktop || o.DesktopBytes != nil {
+		bytes, source = desktopUse(c.Vendor, o.OS)
+		bytes, source = given(o.DesktopBytes, bytes, source)
+		b.Desktop = bytes
+		b.line(LineDesktop, -bytes, source)
 	}
 	b.Usable = b.Total - b.Context - b.Desktop
-	b.line(LineContext, -b.Context, context.Source)
-	b.line(LineDesktop, -b.Desktop, SourceDesktop)
-	if b.Usable > 0 {
-		b.Lines = append(b.Lines, Line{LineFragmentation, -(b.Usable * 4 / 100), SourceFragmenting, true})
-	}
+	b.Libraries, source = given(o.LibrariesBytes, libraries.Bytes, libraries.Source)
+	b.shown(LineLibraries, b.Libraries, source)
+	b.Fragmentation, source = given(o.FragmentationBytes, max(b.Usable, 0)*4/100, SourceFragmenting)
+	b.shown(LineFragmentation, b.Fragmentation, source)
 	if o.OS == Windows && c.Vendor == "nvidia" && c.Segment != Datacenter {
 		b.Notes = append(b.Notes, NoteSpill)
 	}
@@ -161,22 +176,49 @@ func BudgetOf(c Card, o Options) (Budget, error) {
 	return b, nil
 }
 
-func desktopUse(os string) int64 {
-	switch os {
-	case Windows:
-		return 1 << 30
-	case WSL:
-		return 2000 << 20
+func negative(n *int64) bool { return n != nil && *n < 0 }
+
+// desktopUse is what windows and a browser take. Metal draws them from the same working set.
+func desktopUse(vendor, os string) (bytes int64, source string) {
+	const linux = 3 << 30 / 10
+	switch {
+	case vendor == "apple":
+		return linux, SourceDesktopMac
+	case os == Windows:
+		return 1 << 30, SourceDesktop
+	case os == WSL:
+		return 2000 << 20, SourceDesktop
 	default:
-		return 3 << 30 / 10
+		return linux, SourceDesktop
 	}
 }
 
+// line adds a line that says something: one of no bytes only where they are the reader's.
 func (b *Budget) line(id string, bytes int64, source string) {
-	if bytes != 0 {
+	if bytes != 0 || source == SourceGiven {
 		b.Lines = append(b.Lines, Line{ID: id, Bytes: bytes, Source: source})
 	}
 }
+
+// shown adds a line that is no part of Usable.
+func (b *Budget) shown(id string, bytes int64, source string) {
+	before := len(b.Lines)
+	if b.line(id, -bytes, source); len(b.Lines) > before {
+		b.Lines[before].DisplayOnly = true
+	}
+}
+
+// Line finds a line by its id.
+func (b *Budget) Line(id string) (Line, bool) {
+	i := slices.IndexFunc(b.Lines, func(l Line) bool { return l.ID == id })
+	if i < 0 {
+		return Line{}, false
+	}
+	return b.Lines[i], true
+}
+
+// Left is what tensors get, as far as a budget can say before a training is simulated.
+func (b *Budget) Left() int64 { return b.Usable - b.Libraries - b.Fragmentation }
 
 func gib(n float64) int64 { return int64(n * (1 << 30)) }
 
@@ -202,7 +244,7 @@ func (b *Budget) setTotal(c Card, o Options) error {
 	if c.Vendor == "apple" {
 		low, high := metal(size)
 		b.total(low, high)
-		b.line(LineSystem, b.Total-box, SourceMetal)
+		b.kept(LineSystem, SourceMetal, o.DriverBytes)
 		return nil
 	}
 	visible, source := c.visible(size)
@@ -229,7 +271,6 @@ func (b *Budget) setTotal(c Card, o Options) error {
 		b.line(LineECC, -(box / 16), source)
 		b.Notes = append(b.Notes, NoteECC)
 	}
-	fromBox := b.sum()
 	inferred := source == SourceSibling
 	g := float64(visible) / (1 << 30)
 	switch {
@@ -264,11 +305,22 @@ func (b *Budget) setTotal(c Card, o Options) error {
 		inferred = inferred || g < 8 || g > 48
 		source = SourceFormula
 	}
-	if inferred {
+	if inferred && o.DriverBytes == nil {
 		b.Notes = append(b.Notes, NoteInferred)
 	}
-	b.line(LineDriver, b.Total-fromBox, source)
+	b.kept(LineDriver, source, o.DriverBytes)
 	return nil
+}
+
+// kept adds the line between the box, with its ECC, and the total. It is there even where nothing is kept: Windows
+// reports all of a consumer card.
+func (b *Budget) kept(id, source string, given *int64) {
+	rest := b.sum()
+	if given != nil {
+		b.total(rest-*given, rest-*given)
+		source = SourceGiven
+	}
+	b.Lines = append(b.Lines, Line{ID: id, Bytes: b.Total - rest, Source: source})
 }
 
 // total takes the lower end: a verdict that holds for it holds for the range.

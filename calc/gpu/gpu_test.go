@@ -304,6 +304,37 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// Whoever mistypes a card is told what is close.
+func TestNearest(t *testing.T) {
+	for name, want := range map[string][]string{
+		"RTX 3060":                {"rtx-3060"},
+		"nvidia geforce rtx 4090": {"rtx-4090"},
+		"rtx_4090":                {"rtx-4090"},
+		"rtx-4900":                {"rtx-4090"},
+		"T4":                      {"tesla-t4"},
+		"tesla t4":                {"tesla-t4"},
+		"telsa-t4":                {"tesla-t4"},
+		"a100":                    {"a100-40", "a100-80"},
+		"RTX3060Ti":               {"rtx-3060-ti"},
+		"0x2504":                  {"rtx-3060"},
+		"gtx1560":                 {"gtx-1660"},
+		"m2 pro":                  {"apple-m2-pro"},
+		"voodoo":                  nil,
+		"":                        nil,
+		"🙂":                       nil,
+	} {
+		got := Nearest(name)
+		if len(got) > 3 || want == nil && len(got) > 0 {
+			t.Errorf("%q: %v", name, got)
+		}
+		for _, id := range want {
+			if !slices.Contains(got, id) {
+				t.Errorf("%q: %v, without %s", name, got, id)
+			}
+		}
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func TestBudgetAddsUp(t *testing.T) {
@@ -312,6 +343,7 @@ func TestBudgetAddsUp(t *testing.T) {
 		for _, o := range []Options{
 			{}, {OS: Windows}, {OS: Linux, Desktop: true}, {OS: Windows, Desktop: true}, {OS: WSL, Desktop: true},
 			{ECC: ptr(true)}, {ECC: ptr(false)}, {ContextBytes: ptr(int64(0))}, {TotalBytes: ptr(int64(5 << 30)), Desktop: true}, {PyTorchMajor: 1, PyTorchMinor: 8},
+			{DriverBytes: ptr(int64(100 << 20)), DesktopBytes: ptr(int64(0)), LibrariesBytes: ptr(int64(0)), FragmentationBytes: ptr(int64(7))},
 		} {
 			b, err := BudgetOf(c, o)
 			if len(c.VRAMGiB) == 0 && o.TotalBytes == nil {
@@ -324,7 +356,7 @@ func TestBudgetAddsUp(t *testing.T) {
 				t.Fatal(c.ID, err)
 			}
 			checked++
-			var usable, total int64
+			var usable, total, shown int64
 			for _, n := range b.Notes {
 				if !slices.Contains(Codes()["note"], n) {
 					t.Errorf("%s: note %q is not listed", c.ID, n)
@@ -340,8 +372,11 @@ func TestBudgetAddsUp(t *testing.T) {
 				if !l.DisplayOnly {
 					usable += l.Bytes
 				}
-				if l.ID != LineContext && l.ID != LineDesktop && l.ID != LineFragmentation {
+				if l.ID != LineContext && l.ID != LineDesktop && !l.DisplayOnly {
 					total += l.Bytes
+				}
+				if l.DisplayOnly {
+					shown -= l.Bytes
 				}
 				if l.ID != LineBox && l.ID != LineGiven && l.Bytes > 0 {
 					t.Errorf("%s %+v: line %s gives %d", c.ID, o, l.ID, l.Bytes)
@@ -349,6 +384,9 @@ func TestBudgetAddsUp(t *testing.T) {
 			}
 			if usable != b.Usable || total != b.Total || b.Usable != b.Total-b.Context-b.Desktop {
 				t.Errorf("%s %+v: lines sum to %d of %d, total %d of %d", c.ID, o, usable, b.Usable, total, b.Total)
+			}
+			if shown != b.Libraries+b.Fragmentation || b.Left() != b.Usable-shown {
+				t.Errorf("%s %+v: %d shown, %d left of %d", c.ID, o, shown, b.Left(), b.Usable)
 			}
 			if b.TotalLow > b.Total || b.Total > b.TotalHigh || b.Total <= 0 {
 				t.Errorf("%s %+v: total %d outside %d..%d", c.ID, o, b.Total, b.TotalLow, b.TotalHigh)
@@ -413,14 +451,36 @@ func TestBudgetFigures(t *testing.T) {
 	for _, l := range b.Lines {
 		ids = append(ids, l.ID)
 	}
-	if want := []string{LineBox, LineECC, LineDriver, LineContext, LineFragmentation}; !slices.Equal(ids, want) {
+	if want := []string{LineBox, LineECC, LineDriver, LineContext, LineLibraries, LineFragmentation}; !slices.Equal(ids, want) {
 		t.Errorf("lines %v, want %v", ids, want)
 	}
 	b, err := BudgetOf(Card{}, Options{TotalBytes: ptr(int64(1000)), ContextBytes: ptr(int64(0))})
 	if err != nil || b.Total != 1000 || b.Usable != 1000 {
 		t.Errorf("a capped run: %+v %v", b, err)
 	}
-	for _, bad := range []Options{{}, {OS: "beos", TotalBytes: ptr(int64(1))}, {TotalBytes: ptr(int64(-1))}} {
+	// Every line can be the reader's own, and stays where it is none.
+	own := Options{DriverBytes: ptr(int64(1 << 30)), ContextBytes: ptr(int64(0)), DesktopBytes: ptr(int64(0)), LibrariesBytes: ptr(int64(0)), FragmentationBytes: ptr(int64(0))}
+	if b, err = BudgetOf(t4, own); err != nil || b.Total != 14<<30 || b.Usable != 14<<30 || b.Left() != 14<<30 {
+		t.Errorf("a T4 of the reader's own: %+v %v", b, err)
+	}
+	for _, id := range []string{LineDriver, LineContext, LineDesktop, LineLibraries, LineFragmentation} {
+		if l, ok := b.Line(id); !ok || l.Source != SourceGiven {
+			t.Errorf("%s: %+v", id, l)
+		}
+	}
+	// A desktop draws on unified memory too.
+	m1, _ := ByID("apple-m1")
+	with, _ := BudgetOf(m1, Options{Desktop: true})
+	if without, _ := BudgetOf(m1, Options{}); with.Usable != without.Usable-3<<30/10 {
+		t.Errorf("a desktop on an M1 leaves %d of %d", with.Usable, without.Usable)
+	}
+	if l, _ := with.Line(LineDesktop); l.Source != SourceDesktopMac {
+		t.Errorf("a desktop on an M1: %+v", l)
+	}
+	if _, err := BudgetOf(t4, Options{DriverBytes: ptr(int64(17 << 30))}); err == nil {
+		t.Error("a driver keeps more than there is")
+	}
+	for _, bad := range []Options{{}, {OS: "beos", TotalBytes: ptr(int64(1))}, {TotalBytes: ptr(int64(-1))}, {TotalBytes: ptr(int64(1)), LibrariesBytes: ptr(int64(-1))}} {
 		if _, err := BudgetOf(Card{}, bad); err == nil {
 			t.Errorf("%+v accepted", bad)
 		}

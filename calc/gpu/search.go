@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"vrametre/calc/fault"
 )
 
 // Search finds cards for a picker: every word of the query, in any order and
@@ -49,6 +51,38 @@ func Search(query string) []Card {
 	out := make([]Card, len(hits))
 	for i, h := range hits {
 		out[i] = h.card
+	}
+	return out
+}
+
+// nearest are suggested at most.
+const nearest = 3
+
+// Nearest are the ids that a name which is none can mean, the likeliest first: those of the card that a renderer string
+// or a number says, then what a search for its words finds, then the ids that it resembles.
+func Nearest(name string) []string {
+	words := strings.Join(fold(name), "-")
+	if words == "" {
+		return nil
+	}
+	var out []string
+	add := func(id string) {
+		if len(out) < nearest && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	for _, c := range Lookup(name).Cards {
+		add(c.ID)
+	}
+	for _, c := range Search(name) {
+		add(c.ID)
+	}
+	var ids []string
+	for _, c := range load().cards {
+		ids = append(ids, c.ID)
+	}
+	for _, id := range fault.Nearest(words, ids) {
+		add(id)
 	}
 	return out
 }

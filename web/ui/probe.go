@@ -30,8 +30,7 @@ func (p *Page) act(action, value string) {
 	case island.ActionPick:
 		p.pick(value)
 	case island.ActionRestore:
-		d := p.State().Device
-		p.device(action, restored(d))
+		p.device(action, p.State().Device.Restored())
 	case island.ActionMeasure:
 		p.measure()
 	case island.ActionCancel:
@@ -39,12 +38,6 @@ func (p *Page) act(action, value string) {
 	default:
 		p.editRows(action, value)
 	}
-}
-
-// restored takes back what was given in place of the catalogue's figures.
-func restored(d view.Device) view.Device {
-	d = d.WithECC("").WithGiven(view.GivenTotal, view.Given{}).WithGiven(view.GivenContext, view.Given{})
-	return d.WithDesktop(d.Desktop)
 }
 
 // probe asks the browser, once at a time.
@@ -164,9 +157,12 @@ func init() {
 				}
 			}
 		},
-		island.FieldTotal:   given(view.GivenTotal, 1<<20),
-		island.FieldContext: given(view.GivenContext, 1<<20),
-		island.FieldUse:     given(view.GivenDesktop, 1<<20),
+		island.FieldTotal:         given(view.GivenTotal, 1<<20),
+		island.FieldDriver:        given(view.GivenDriver, 1<<20),
+		island.FieldContext:       given(view.GivenContext, 1<<20),
+		island.FieldUse:           given(view.GivenDesktop, 1<<20),
+		island.FieldLibraries:     given(view.GivenLibraries, 1<<20),
+		island.FieldFragmentation: given(view.GivenFragmentation, 1<<20),
 		island.FieldMemory: func(p *Page, _, value string) {
 			if n, ok := parseInt(value); ok {
 				p.shown.Card.Memory = min(max(n, 1), 4096)
@@ -214,6 +210,12 @@ func (p *Page) fieldValue(name string) string {
 		return mebibytes(b.Context)
 	case island.FieldUse:
 		return mebibytes(b.Desktop)
+	case island.FieldDriver:
+		return mebibytes(island.Kept(b))
+	case island.FieldLibraries:
+		return mebibytes(b.Libraries)
+	case island.FieldFragmentation:
+		return mebibytes(b.Fragmentation)
 	case island.FieldMemory:
 		return strconv.FormatInt(p.shown.Card.Memory, 10)
 	case island.FieldCap:

@@ -23,9 +23,13 @@ type Device struct {
 	OS string
 	// Desktop says that windows and a browser draw on this card.
 	Desktop bool
-	// Total replaces what PyTorch reports as the card's capacity, Context the
-	// CUDA context, DesktopUse what the desktop takes.
-	Total, Context, DesktopUse Given
+	// Total replaces what PyTorch reports as the card's capacity, Driver what
+	// lies between the box and it (never both), Context the CUDA context,
+	// DesktopUse what the desktop takes, Libraries and Fragmentation the lines
+	// that are shown and not counted.
+	Total, Driver, Context, DesktopUse, Libraries, Fragmentation Given
+	// Unknown is the card that an address names and the catalogue does not know.
+	Unknown string
 }
 
 // Given is a size that the reader may give, in bytes.
@@ -91,7 +95,7 @@ func (d Device) WithSize(gib int64) Device {
 	if !slices.Contains(sizes, gib) {
 		return d
 	}
-	d.Total = Given{}
+	d.Total, d.Driver = Given{}, Given{}
 	if d.SizeGiB = gib; gib == sizes[0] {
 		d.SizeGiB = 0
 	}
@@ -112,23 +116,32 @@ func (d Device) WithSystem(os string) Device {
 func (d Device) WithECC(ecc string) Device {
 	card := d.Card()
 	if card.HasECC() && (ecc == "" || ecc == ECCOn || ecc == ECCOff) {
-		d.ECC, d.Total = ecc, Given{}
+		d.ECC, d.Total, d.Driver = ecc, Given{}, Given{}
 	}
 	return d
 }
 
 // Names of the sizes that the reader may give.
 const (
-	GivenTotal   = "total"
-	GivenContext = "context"
-	GivenDesktop = "desktop"
+	GivenTotal         = "total"
+	GivenDriver        = "driver"
+	GivenContext       = "context"
+	GivenDesktop       = "desktop"
+	GivenLibraries     = "libraries"
+	GivenFragmentation = "fragmentation"
 )
 
 // WithGiven gives a size, brought into bounds; one that is not Known takes it back.
 func (d Device) WithGiven(name string, g Given) Device {
 	low, high := int64(0), int64(maxBeside)
-	if name == GivenTotal {
+	switch name {
+	case GivenTotal:
 		low, high = minTotal, maxTotal
+	case GivenDriver:
+		if len(d.Card().VRAMGiB) == 0 {
+			return d // there is no box to keep something of
+		}
+		high = d.Size()<<30/16*15 - minTotal // with error correction too
 	}
 	if g.Known {
 		g.Bytes = min(max(g.Bytes, low), high)
@@ -141,14 +154,28 @@ func (d Device) WithGiven(name string, g Given) Device {
 			return d // nothing else is known of this card
 		}
 		if d.Total = g; g.Known {
-			d.SizeGiB, d.ECC = 0, "" // the total holds them
+			d.SizeGiB, d.ECC, d.Driver = 0, "", Given{} // the total holds them
+		}
+	case GivenDriver:
+		if d.Driver = g; g.Known {
+			d.Total = Given{}
 		}
 	case GivenContext:
 		d.Context = g
 	case GivenDesktop:
 		d.Desktop, d.DesktopUse = d.Desktop || g.Known, g
+	case GivenLibraries:
+		d.Libraries = g
+	case GivenFragmentation:
+		d.Fragmentation = g
 	}
 	return d
+}
+
+// Restored takes back what was given in place of the catalogue's figures.
+func (d Device) Restored() Device {
+	return d.WithECC("").WithGiven(GivenTotal, Given{}).WithGiven(GivenDriver, Given{}).WithGiven(GivenContext, Given{}).
+		WithDesktop(d.Desktop).WithGiven(GivenLibraries, Given{}).WithGiven(GivenFragmentation, Given{})
 }
 
 // Size is the memory sold, in GiB; 0: unknown.
@@ -171,13 +198,22 @@ func (d Device) Name(lang content.Lang) string {
 	return card.Name
 }
 
+// UnknownText says that an address names a card that the catalogue does not
+// know, and which one stands in; "" where it does not.
+func (d Device) UnknownText(lang content.Lang) string {
+	if d.Unknown == "" {
+		return ""
+	}
+	return Text(lang, "gpu.unknown", Args{"gpu": d.Unknown, "name": d.Name(lang)})
+}
+
 // ChoiceOwn is the choice of a list of Cards that none of them is.
 const ChoiceOwn = "own"
 
 // Choice is what a list of Cards shows: the card's id where it is one of them
 // and nothing else is said of it, else ChoiceOwn.
 func (d Device) Choice() string {
-	if slices.Contains(Cards, d.GPU) && d.SizeGiB == 0 && d.ECC == "" && !d.Total.Known {
+	if slices.Contains(Cards, d.GPU) && d.SizeGiB == 0 && d.ECC == "" && !d.Total.Known && !d.Driver.Known {
 		return d.GPU
 	}
 	return ChoiceOwn
@@ -185,16 +221,19 @@ func (d Device) Choice() string {
 
 // options ask gpu for the device's budget under the page's PyTorch.
 func (d Device) options() gpu.Options {
-	o := gpu.Options{OS: d.OS, Desktop: d.Desktop && !d.DesktopUse.Known, SizeGiB: d.SizeGiB}
+	o := gpu.Options{OS: d.OS, Desktop: d.Desktop, SizeGiB: d.SizeGiB}
 	if d.ECC != "" {
 		on := d.ECC == ECCOn
 		o.ECC = &on
 	}
-	if d.Total.Known {
-		o.TotalBytes = &d.Total.Bytes
-	}
-	if d.Context.Known {
-		o.ContextBytes = &d.Context.Bytes
+	for _, g := range []struct {
+		own    *Given
+		option **int64
+	}{{&d.Total, &o.TotalBytes}, {&d.Driver, &o.DriverBytes}, {&d.Context, &o.ContextBytes}, {&d.DesktopUse, &o.DesktopBytes},
+		{&d.Libraries, &o.LibrariesBytes}, {&d.Fragmentation, &o.FragmentationBytes}} {
+		if g.own.Known {
+			*g.option = &g.own.Bytes
+		}
 	}
 	major, minor, _ := strings.Cut(calc.DefaultPyTorch, ".")
 	o.PyTorchMajor, _ = strconv.Atoi(major)
@@ -209,15 +248,6 @@ func (d Device) Budget() gpu.Budget {
 		// Every way to make a Device keeps to the catalogue and the bounds.
 		panic(err)
 	}
-	if d.DesktopUse.Known {
-		b.Desktop = d.DesktopUse.Bytes
-		b.Usable -= b.Desktop
-		b.Lines = slices.DeleteFunc(b.Lines, func(l gpu.Line) bool { return l.ID == gpu.LineFragmentation })
-		b.Lines = append(b.Lines, gpu.Line{ID: gpu.LineDesktop, Bytes: -b.Desktop, Source: gpu.SourceGiven})
-		if b.Usable > 0 {
-			b.Lines = append(b.Lines, gpu.Line{ID: gpu.LineFragmentation, Bytes: -(b.Usable * 4 / 100), Source: gpu.SourceFragmenting, DisplayOnly: true})
-		}
-	}
 	return b
 }
 
@@ -225,7 +255,7 @@ func (d Device) Budget() gpu.Budget {
 // among several, a desktop of a given size) is folded into the totals it has words for.
 func (d Device) Request() calc.Device {
 	r := calc.Device{GPU: d.GPU, OS: d.OS, Desktop: d.Desktop}
-	if d.Total.Known || d.SizeGiB != 0 || d.ECC != "" {
+	if d.Total.Known || d.Driver.Known || d.SizeGiB != 0 || d.ECC != "" {
 		total := d.Budget().Total
 		r.TotalBytes = &total
 	}
@@ -263,7 +293,10 @@ func ParseKept(d Device, kept string) Device {
 // fragment writes the device as keys of the address.
 func (d Device) fragment() string {
 	id := d.GPU
-	if id == "" {
+	switch {
+	case d.Unknown != "":
+		id = escape(d.Unknown)
+	case id == "":
 		id = otherGPU
 	}
 	out := "&gpu=" + id
@@ -279,7 +312,10 @@ func (d Device) fragment() string {
 	add("desk", desktopUsual, d.Desktop && !d.DesktopUse.Known)
 	add("desk", size(d.DesktopUse), d.DesktopUse.Known)
 	add("total", size(d.Total), d.Total.Known)
+	add("drv", size(d.Driver), d.Driver.Known)
 	add("ctx", size(d.Context), d.Context.Known)
+	add("lib", size(d.Libraries), d.Libraries.Known)
+	add("frag", size(d.Fragmentation), d.Fragmentation.Known)
 	return out
 }
 
@@ -289,17 +325,23 @@ func parseDevice(d Device, pairs map[string]string) Device {
 		n, err := strconv.ParseInt(pairs[key], 10, 64)
 		return Given{err == nil, n}
 	}
-	id, total := pairs["gpu"], number("total")
-	if id == otherGPU {
+	name, named := pairs["gpu"]
+	id, total := clip(unescape(name)), number("total")
+	_, known := gpu.ByID(id)
+	unknown := ""
+	if !known && id != otherGPU {
+		unknown = id
+	}
+	if !known {
 		id = ""
 	}
-	_, named := pairs["gpu"]
 	switch {
 	case named && total.Known:
 		d = d.WithMemory(id, total.Bytes)
 	case named:
 		d = d.WithGPU(id)
 	}
+	d.Unknown = unknown
 	if n := number("mem"); n.Known && !total.Known {
 		d = d.WithSize(n.Bytes)
 	}
@@ -307,8 +349,10 @@ func parseDevice(d Device, pairs map[string]string) Device {
 		d = d.WithECC(ecc)
 	}
 	d = d.WithSystem(pairs["os"])
-	if n := number("ctx"); n.Known {
-		d = d.WithGiven(GivenContext, n)
+	for key, name := range map[string]string{"drv": GivenDriver, "ctx": GivenContext, "lib": GivenLibraries, "frag": GivenFragmentation} {
+		if n := number(key); n.Known && (name != GivenDriver || !total.Known) {
+			d = d.WithGiven(name, n)
+		}
 	}
 	if desk := pairs["desk"]; desk == desktopUsual {
 		d = d.WithDesktop(true)

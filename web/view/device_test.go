@@ -21,6 +21,9 @@ func devices() []Device {
 		Device{}.WithMemory("", 6_000_000_000),
 		Device{}.WithMemory("radeon-780m", 8<<30).WithDesktop(true),
 		Device{}.WithMemory("", 1),
+		Device{}.WithGPU("apple-m2").WithDesktop(true),
+		Device{}.WithGPU("rtx-3060").WithSize(8).WithGiven(GivenDriver, Give(500<<20)).WithGiven(GivenLibraries, Give(0)).WithGiven(GivenFragmentation, Give(1<<30)),
+		Device{}.WithGPU("apple-m1").WithGiven(GivenDriver, Give(1<<40)),
 		apple,
 	}
 	for _, card := range gpu.Cards() {
@@ -79,6 +82,7 @@ func TestDeviceRefuses(t *testing.T) {
 		"ECC where there is none":        d.WithECC(ECCOn),
 		"another size":                   d.WithGiven("box", Give(1<<33)),
 		"the first size":                 d.WithSize(12),
+		"a driver that is not given":     d.WithGiven(GivenDriver, Given{}),
 		"taking back what was not given": d.WithGiven(GivenTotal, Given{}),
 	} {
 		if changed != d {
@@ -89,8 +93,44 @@ func TestDeviceRefuses(t *testing.T) {
 	if got := own.WithGiven(GivenTotal, Given{}); got != own {
 		t.Errorf("the only thing known is forgotten: %+v", got)
 	}
+	if got := own.WithGiven(GivenDriver, Give(5)); got != own {
+		t.Errorf("a driver keeps something of no box: %+v", got)
+	}
 	if got := own.WithGiven(GivenTotal, Give(-5)).Total.Bytes; got != minTotal {
 		t.Errorf("total %d", got)
+	}
+	// The total, and what the driver keeps of the box, are two ways to say one thing.
+	if got := d.WithGiven(GivenTotal, Give(9<<30)).WithGiven(GivenDriver, Give(1<<30)); got.Total.Known || got.Budget().Total != 11<<30 {
+		t.Errorf("the driver's share: %+v", got)
+	}
+	if got := d.WithGiven(GivenDriver, Give(1<<30)).WithGiven(GivenTotal, Give(9<<30)); got.Driver.Known || got.Budget().Total != 9<<30 {
+		t.Errorf("the total: %+v", got)
+	}
+	if got := d.WithDesktop(true).WithGiven(GivenDriver, Give(1)).WithGiven(GivenContext, Give(2)).WithGiven(GivenDesktop, Give(3)).
+		WithGiven(GivenLibraries, Give(4)).WithGiven(GivenFragmentation, Give(5)).Restored(); got != d.WithDesktop(true) {
+		t.Errorf("what was given is not taken back: %+v", got)
+	}
+}
+
+// An address that names no card of the catalogue says so, until a card is chosen.
+func TestUnknownDevice(t *testing.T) {
+	d := ParseKept(Default().Device, "&gpu=rtx+3060+mega&os=windows")
+	if d.Unknown != "rtx 3060 mega" || d.GPU != Default().Device.GPU || d.OS != gpu.Windows {
+		t.Errorf("read as %+v", d)
+	}
+	if again := ParseKept(Default().Device, d.Kept()); again != d {
+		t.Errorf("then as %+v", again)
+	}
+	if got := d.WithGPU("rtx-3060"); got.Unknown != "" {
+		t.Errorf("still unknown: %+v", got)
+	}
+	for _, lang := range content.Langs {
+		if got := d.UnknownText(lang); !strings.Contains(got, "rtx 3060 mega") || !strings.Contains(got, "GTX 1650") {
+			t.Errorf("%s: %q", lang, got)
+		}
+	}
+	if got := Default().Device.UnknownText(content.French); got != "" {
+		t.Errorf("a known card says %q", got)
 	}
 }
 
@@ -121,6 +161,7 @@ func FuzzParseDevice(f *testing.F) {
 	for _, d := range devices()[:10] {
 		f.Add(d.Kept())
 	}
+	f.Add("&gpu=%80+x&drv=9999999999999&mem=8&lib=-3&frag=99999999999")
 	f.Add("&gpu=other&total=-9&ctx=99999999999999999&desk=-1&mem=0&ecc=on&os=x")
 	f.Fuzz(func(t *testing.T, fragment string) {
 		d := ParseKept(Default().Device, fragment)

@@ -44,13 +44,18 @@ func TestParseFragment(t *testing.T) {
 		{"v=1&side=100", d.With(ScrubSide, 96)},
 		{"v=1&side=104", d.With(ScrubSide, 112)},
 		{"v=1&opt=sgd&gpu=tesla-t4&fig=x", d.WithOptimizer("sgd").WithGPU("tesla-t4")},
-		{"v=1&opt=none&gpu=none", d},
-		{"v=1&gpu=%zz&batch=8", d.With(ScrubBatch, 8)},
+		{"v=1&opt=none&gpu=none", unknown(d, "none")},
+		{"v=1&gpu=%zz&batch=8", unknown(d, "%zz").With(ScrubBatch, 8)},
 	} {
 		if got := ParseFragment(c.fragment); got != c.want {
 			t.Errorf("ParseFragment(%q) = %+v, want %+v", c.fragment, got, c.want)
 		}
 	}
+}
+
+func unknown(s State, name string) State {
+	s.Device.Unknown = name
+	return s
 }
 
 func FuzzParseFragment(f *testing.F) {

@@ -1,7 +1,6 @@
 package island
 
 import (
-	"slices"
 	"strconv"
 
 	"vrametre/calc/gpu"
@@ -26,18 +25,21 @@ type Card struct {
 
 // Fields of the card's island.
 const (
-	FieldOption   = "option"
-	FieldQuery    = "query"
-	FieldMemory   = "memory"
-	FieldSystem   = "system"
-	FieldDesktop  = "desktop"
-	FieldECC      = "ecc"
-	FieldBox      = "box"
-	FieldTotal    = "total"
-	FieldContext  = "context"
-	FieldUse      = "use"
-	FieldRemember = "remember"
-	FieldCap      = "cap"
+	FieldOption        = "option"
+	FieldQuery         = "query"
+	FieldMemory        = "memory"
+	FieldSystem        = "system"
+	FieldDesktop       = "desktop"
+	FieldECC           = "ecc"
+	FieldBox           = "box"
+	FieldTotal         = "total"
+	FieldDriver        = "driver"
+	FieldContext       = "context"
+	FieldUse           = "use"
+	FieldLibraries     = "libraries"
+	FieldFragmentation = "fragmentation"
+	FieldRemember      = "remember"
+	FieldCap           = "cap"
 )
 
 // Actions of the card's island.
@@ -126,15 +128,22 @@ func picker(v View) markup.Node {
 		if c.Query == "" {
 			break // the whole catalogue is no answer
 		}
-		items = append(items, markup.Elem("li", nil,
-			markup.Elem("button", markup.A("type", "button", "class", "quiet", "data-action", ActionPick, "data-value", card.ID),
-				markup.Text(card.Name), markup.Elem("small", nil, markup.Text(sizes(f, card))))))
+		items = append(items, hit(f, card))
 	}
 	asks := ""
 	if card, ok := gpu.ByID(c.Sizeless); ok {
 		asks = view.Text(f.Lang(), "gpu.sizeless", view.Args{"name": card.Name})
 	}
+	device := f.Scene().State.Device
+	var close []markup.Node
+	for _, id := range gpu.Nearest(device.Unknown) {
+		near, _ := gpu.ByID(id)
+		close = append(close, hit(f, near))
+	}
 	return markup.Elem("div", markup.A("class", "picker scripted", "role", "group", "aria-label", text(f, "gpu.picker")),
+		unknown(f),
+		when(len(close) > 0, markup.Elem("p", markup.A("class", "question"), markup.Text(text(f, "gpu.unknown.close")))),
+		list("ul", "hits close", close...),
 		markup.Elem("div", markup.A("class", "setting"),
 			markup.Elem("label", markup.A("for", "card-query"), markup.Text(text(f, "gpu.search"))),
 			markup.Elem("input", markup.A("id", "card-query", "type", "search", "data-field", FieldQuery, "autocomplete", "off", "placeholder", text(f, "gpu.search.example"))),
@@ -148,6 +157,19 @@ func picker(v View) markup.Node {
 		),
 		when(asks != "", markup.Elem("p", markup.A("class", "question", "role", "status"), markup.Text(asks))),
 	)
+}
+
+// hit is a card of the catalogue, to take.
+func hit(f view.Figures, card gpu.Card) markup.Node {
+	return markup.Elem("li", nil,
+		markup.Elem("button", markup.A("type", "button", "class", "quiet", "data-action", ActionPick, "data-value", card.ID),
+			markup.Text(card.Name), markup.Elem("small", nil, markup.Text(sizes(f, card)))))
+}
+
+// unknown says that the address names a card that there is not.
+func unknown(f view.Figures) markup.Node {
+	said := f.Scene().State.Device.UnknownText(f.Lang())
+	return when(said != "", markup.Elem("p", markup.A("class", "fault", "role", "status"), markup.Text(said)))
 }
 
 // sizes lists a card's memories, after its name.
@@ -184,17 +206,18 @@ func uses(f view.Figures) markup.Node {
 		}
 		return markup.Elem("label", markup.A("class", "check", "for", "card-"+field), markup.Elem("input", attrs), markup.Text(" "+text(f, key)))
 	}
-	apple := card.Vendor == "apple"
 	return markup.Elem("div", markup.A("class", "uses scripted"),
-		when(!apple, field(f, "gpu.os", FieldSystem, systems, os)),
-		when(!apple, check(FieldDesktop, "gpu.desktop", d.Desktop)),
+		when(card.Vendor != "apple", field(f, "gpu.os", FieldSystem, systems, os)),
+		check(FieldDesktop, "gpu.desktop", d.Desktop),
 		when(card.HasECC(), check(FieldECC, "gpu.ecc", ECCOn(d))),
 	)
 }
 
 // ECCOn says whether the figures contain error correction.
 func ECCOn(d view.Device) bool {
-	return slices.ContainsFunc(d.Budget().Lines, func(l gpu.Line) bool { return l.ID == gpu.LineECC })
+	b := d.Budget()
+	_, on := b.Line(gpu.LineECC)
+	return on
 }
 
 // field is a list of choices that is no setting of the lesson.
@@ -211,10 +234,6 @@ func budget(f view.Figures) markup.Node {
 	lang := f.Lang()
 	d := f.Scene().State.Device
 	b := d.Budget()
-	lines := map[string]gpu.Line{}
-	for _, l := range b.Lines {
-		lines[l.ID] = l
-	}
 	number := func(field, unit string, n int64) markup.Node {
 		return markup.Elem("td", markup.A("class", "scripted"),
 			markup.Elem("input", markup.A("type", "number", "data-field", field, "autocomplete", "off", "min", "0", "step", "1", "value", strconv.FormatInt(n, 10), "aria-label", text(f, "gpu.field."+field))),
@@ -232,7 +251,7 @@ func budget(f view.Figures) markup.Node {
 			input)
 	}
 	line := func(id string, input markup.Node) markup.Node {
-		l, shown := lines[id]
+		l, shown := b.Line(id)
 		source := text(f, "ledger.absent")
 		if shown {
 			source = text(f, "source."+l.Source)
@@ -254,7 +273,6 @@ func budget(f view.Figures) markup.Node {
 	for _, note := range b.Notes {
 		notes = append(notes, markup.Elem("li", nil, markup.Text(text(f, "gpu.note."+note))))
 	}
-	given := d.Total.Known || d.Context.Known || d.DesktopUse.Known || d.ECC != ""
 	return markup.Elem("div", markup.A("class", "budget"),
 		markup.Elem("div", markup.A("class", "scroll", "tabindex", "0", "role", "region", "aria-label", text(f, "ledger.card")),
 			markup.Elem("table", nil,
@@ -262,29 +280,40 @@ func budget(f view.Figures) markup.Node {
 				markup.Elem("thead", nil, markup.Elem("tr", nil, head("gpu.line"), head("gpu.both"),
 					markup.Elem("th", markup.A("scope", "col", "class", "scripted"), markup.Text(text(f, "gpu.change"))))),
 				markup.Elem("tbody", nil,
-					line(gpu.LineBox, number(FieldBox, "unit.GiB", lines[gpu.LineBox].Bytes>>30)),
+					line(gpu.LineBox, number(FieldBox, "unit.GiB", d.Size())),
 					line(gpu.LineGiven, empty),
 					line(gpu.LineECC, empty),
-					line(gpu.LineDriver, empty),
-					line(gpu.LineSystem, empty),
+					line(gpu.LineDriver, number(FieldDriver, "unit.MiB", mebibytes(Kept(b)))),
+					line(gpu.LineSystem, number(FieldDriver, "unit.MiB", mebibytes(Kept(b)))),
 					row("sub", text(f, "gpu.total"), totals, b.Total, true, number(FieldTotal, "unit.MiB", mebibytes(b.Total))),
 					line(gpu.LineContext, number(FieldContext, "unit.MiB", mebibytes(b.Context))),
-					row("line", text(f, "budget."+gpu.LineDesktop), desktopSource(f, lines), -b.Desktop, true, number(FieldUse, "unit.MiB", mebibytes(b.Desktop))),
+					row("line", text(f, "budget."+gpu.LineDesktop), desktopSource(f, b), -b.Desktop, true, number(FieldUse, "unit.MiB", mebibytes(b.Desktop))),
 					row("total", text(f, "ledger.usable"), text(f, "gpu.usable.source"), b.Usable, true, empty),
-					line(gpu.LineFragmentation, empty),
+					line(gpu.LineLibraries, number(FieldLibraries, "unit.MiB", mebibytes(b.Libraries))),
+					line(gpu.LineFragmentation, number(FieldFragmentation, "unit.MiB", mebibytes(b.Fragmentation))),
+					row("line display left", text(f, "gpu.left"), text(f, "gpu.left.source"), b.Left(), true, empty),
 				),
 			),
 		),
 		list("ul", "notes", notes...),
-		when(given, markup.Elem("p", markup.A("class", "actions scripted"), action(f, ActionRestore, "gpu.restore"))),
+		when(d != d.Restored(), markup.Elem("p", markup.A("class", "actions scripted"), action(f, ActionRestore, "gpu.restore"))),
 	)
 }
 
 // mebibytes rounds to the unit that nvidia-smi shows.
 func mebibytes(n int64) int64 { return (n + 1<<19) >> 20 }
 
-func desktopSource(f view.Figures, lines map[string]gpu.Line) string {
-	if l, ok := lines[gpu.LineDesktop]; ok {
+// Kept is what the driver, or the system, keeps between the box and the total.
+func Kept(b gpu.Budget) int64 {
+	l, ok := b.Line(gpu.LineDriver)
+	if !ok {
+		l, _ = b.Line(gpu.LineSystem)
+	}
+	return -l.Bytes
+}
+
+func desktopSource(f view.Figures, b gpu.Budget) string {
+	if l, ok := b.Line(gpu.LineDesktop); ok {
 		return text(f, "source."+l.Source)
 	}
 	return text(f, "gpu.desktop.none")

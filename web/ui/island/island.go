@@ -190,6 +190,7 @@ func settings(v View) markup.Node {
 			rows = append(rows, control.row)
 		}
 	}
+	rows = append(rows, unknown(f))
 	return markup.Elem("div", markup.A("class", "settings", "role", "group", "aria-label", text(f, "settings.title")), rows...)
 }
 
