@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"vrametre/calc/optim"
 	"vrametre/calc/torch"
 )
 
@@ -66,7 +65,7 @@ func (q *query) changes(n *network) []change {
 	}
 	add("optimizer.fused=true", "fused", func(q *query, r *Request) bool {
 		r.Optimizer.Foreach = nil
-		return slices.Contains(optim.Takers("fused", q.optim.Before2), q.Optimizer.Name) && set(&r.Optimizer.Fused, true)
+		return slices.Contains(q.takers("fused"), q.Optimizer.Name) && set(&r.Optimizer.Fused, true)
 	})
 	add("optimizer.foreach=false", "loop", func(q *query, r *Request) bool {
 		r.Optimizer.Foreach = ptr(false)

@@ -209,10 +209,7 @@ func (q *query) optimizer() error {
 		name  string
 		given bool
 	}{{"momentum", o.Momentum != 0}, {"weight_decay", o.WeightDecay != 0}, {"amsgrad", o.AMSGrad}, {"centered", o.Centered}, {"foreach", foreach}, {"fused", o.Fused}} {
-		takers := optim.Takers(c.name, q.optim.Before2)
-		if c.name == "fused" && q.major == 2 && q.minor < 3 { // torch/optim/sgd.py has it since 2.3
-			takers = slices.DeleteFunc(takers, func(name string) bool { return name == "sgd" })
-		}
+		takers := q.takers(c.name)
 		if c.given && !slices.Contains(takers, o.Name) {
 			return fault.New("optimizer-argument", "optimizer."+c.name, "optimizer", o.Name, "argument", c.name, "allowed", strings.Join(takers, ", "))
 		}
@@ -221,6 +218,26 @@ func (q *query) optimizer() error {
 		return fault.New("optimizer-kernels", "optimizer.fused")
 	}
 	return nil
+}
+
+// takers lists the optimizers that take an argument in the request's version.
+func (q *query) takers(argument string) []string {
+	takers := optim.Takers(argument, q.optim.Before2)
+	if argument == "fused" && q.major == 2 && q.minor < 3 { // torch/optim/sgd.py has it since 2.3
+		takers = slices.DeleteFunc(takers, func(name string) bool { return name == "sgd" })
+	}
+	return takers
+}
+
+// Kernels says how a version of PyTorch ("": the newest known) can run an optimizer's step: whether it takes the
+// parameters in groups where it is not told (foreach), and whether it has a fused kernel.
+func Kernels(optimizer, version string) (groups, fused bool) {
+	q := query{Request: Request{PyTorch: version, Optimizer: Optimizer{Name: optimizer}}}
+	if q.version() != nil {
+		return false, false
+	}
+	has := func(argument string) bool { return slices.Contains(q.takers(argument), optimizer) }
+	return q.optim.Foreach && has("foreach"), has("fused")
 }
 
 // maxPaths bounds what ranges in paths stand for.

@@ -415,13 +415,58 @@ func (s State) Setting(name string) string {
 
 // WithSetting sets one.
 func (s State) WithSetting(name, value string) State {
-	if name == SetupOptimizer {
-		if slices.ContainsFunc(Optimizers, func(o Optimizer) bool { return o.ID == value }) {
-			s.Setup.Optimizer = ""
-			return s.WithOptimizer(value)
-		}
+	if name == SetupOptimizer && slices.ContainsFunc(Optimizers, func(o Optimizer) bool { return o.ID == value }) {
+		s.Setup.Optimizer = ""
+		return s.WithOptimizer(value).possible()
 	}
 	s.Setup = s.Setup.With(name, value)
+	return s.possible()
+}
+
+// Kernel is a way of running the optimizer's step; Why says why it is no choice.
+type Kernel struct {
+	Value, Label, Why string
+}
+
+// Kernels are the ways of running the chosen optimizer's step.
+func (s State) Kernels(lang content.Lang) []Kernel {
+	groups, fused := s.kernels()
+	args := Args{"optimizer": Text(lang, "optimizer."+s.Setting(SetupOptimizer), nil), "version": s.Setup.PyTorch}
+	var all []Kernel
+	for _, value := range SetupKernels {
+		k := Kernel{Value: value}
+		switch {
+		case value == "" && groups:
+			k.Label = Text(lang, "atelier.kernel.default", nil)
+		case value == "":
+			k.Label = Text(lang, "atelier.kernel.default.loop", nil)
+		default:
+			k.Label = Text(lang, "atelier.kernel."+value, nil)
+		}
+		switch {
+		case value == "fused" && !fused:
+			k.Why = filled(lang, "atelier.kernel.fused.none", args)
+		case value == "loop" && !groups:
+			k.Why = filled(lang, "atelier.kernel.loop.already", args)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+func (s State) kernels() (groups, fused bool) {
+	name := strings.TrimSuffix(s.Setting(SetupOptimizer), "-momentum")
+	return calc.Kernels(name, s.Setup.PyTorch)
+}
+
+// possible is the state without a kernel that its optimizer does not have.
+func (s State) possible() State {
+	if s.Setup.Kernel == "" {
+		return s
+	}
+	if groups, fused := s.kernels(); s.Setup.Kernel == "fused" && !fused || s.Setup.Kernel == "loop" && !groups {
+		s.Setup.Kernel = ""
+	}
 	return s
 }
 

@@ -187,6 +187,39 @@ func TestSetupWith(t *testing.T) {
 			t.Errorf("%s=%s gives %q, want %q", c.name, c.value, got, c.want)
 		}
 	}
+	// A kernel that the optimizer does not have goes with the choice, and its reason stands beside it.
+	fused := State{Batch: 1, Optimizer: "adam", Device: Default().Device, Setup: Setup{Model: "lenet5", Kernel: "fused"}}
+	for _, c := range []struct{ name, value, want string }{
+		{SetupOptimizer, "adamw", "fused"}, {SetupOptimizer, "sgd-momentum", "fused"}, {SetupOptimizer, "rmsprop", ""}, {SetupOptimizer, "lion", ""}, {SetupVersion, "1.13", "fused"}, {SetupPrecision, "bf16", "fused"},
+	} {
+		if got := fused.WithSetting(c.name, c.value).Setup.Kernel; got != c.want {
+			t.Errorf("%s=%s leaves the kernel %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+	if got := fused.WithSetting(SetupOptimizer, "sgd").WithSetting(SetupVersion, "2.2").Setup.Kernel; got != "" {
+		t.Errorf("SGD of 2.2 has the kernel %q", got)
+	}
+	for _, o := range SetupOptimizers {
+		for _, version := range SetupPyTorch {
+			s := fused.WithSetting(SetupKernel, "").WithSetting(SetupOptimizer, o).WithSetting(SetupVersion, version)
+			for _, k := range s.Kernels(content.French) {
+				chosen := s.WithSetting(SetupKernel, k.Value)
+				if (chosen.Setup.Kernel == k.Value) != (k.Why == "") || k.Label == "" {
+					t.Errorf("%s of %q: %+v", o, version, k)
+				}
+				r, err := chosen.Ask(content.French)
+				if err == nil {
+					_, err = calc.Estimate(r)
+				}
+				if err != nil {
+					t.Errorf("%s of %q, %+v: %v", o, version, k, err)
+				}
+			}
+		}
+	}
+	if got := ParseFragment("v=1&m=resnet50&o=lion&k=fused").Setup.Kernel; got != "" {
+		t.Errorf("an address gives Lion the kernel %q", got)
+	}
 	if got := u.With(SetupCards, "4").With(SetupStage, "2").With(SetupCards, "1"); got.Zero != 0 {
 		t.Errorf("one card shards: %+v", got)
 	}

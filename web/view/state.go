@@ -255,5 +255,5 @@ func ParseFragment(fragment string) State {
 	}
 	s.Device = parseDevice(s.Device, pairs)
 	s.Setup = parseSetup(pairs)
-	return s.WithOptimizer(pairs["opt"])
+	return s.WithOptimizer(pairs["opt"]).possible()
 }

@@ -284,7 +284,7 @@ func training(f view.Figures) markup.Node {
 		pick(view.SetupMode, named(view.SetupModes, "mode")),
 		pick(view.SetupPrecision, named(view.SetupPrecisions, "precision")),
 		pick(view.SetupOptimizer, optimizers),
-		pick(view.SetupKernel, named(view.SetupKernels, "kernel")),
+		kernels(f),
 		check(view.SetupRecompute),
 		number(view.SetupAccumulation, "1024"),
 		pick(view.SetupLoss, plain(view.SetupLosses, "atelier.loss.default")),
@@ -292,6 +292,26 @@ func training(f view.Figures) markup.Node {
 		pick(view.SetupVersion, plain(view.SetupPyTorch, "atelier.pytorch.default")),
 		number(view.SetupCards, "1024"),
 		pick(view.SetupStage, stages),
+	)
+}
+
+// kernels are the ways of running the optimizer's step. Those that it does not have are there, with the reason.
+func kernels(f view.Figures) markup.Node {
+	const id = "setup-" + view.SetupKernel
+	state := f.Scene().State
+	var options, why []markup.Node
+	for _, k := range state.Kernels(f.Lang()) {
+		o := option(orDefault(k.Value), k.Label, orDefault(state.Setup.Kernel))
+		if k.Why != "" {
+			o.Attrs = append(o.Attrs, markup.Attr{Name: "disabled"})
+			why = append(why, markup.Elem("small", nil, markup.Text(k.Why+" ")))
+		}
+		options = append(options, o)
+	}
+	return markup.Elem("div", markup.A("class", "setting"),
+		markup.Elem("label", markup.A("for", id), markup.Text(text(f, "atelier."+view.SetupKernel))),
+		markup.Elem("select", markup.A("id", id, "data-field", FieldSetup+view.SetupKernel, "autocomplete", "off", "aria-describedby", id+"-why"), options...),
+		list("p", "why", why...).With("id", id+"-why"),
 	)
 }
 
