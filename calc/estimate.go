@@ -184,11 +184,12 @@ func (q *query) estimate(n *network) (Result, error) {
 			if c.Leaf || c.Saved > 0 || c.Params > 0 {
 				row := LayerRow{Path: c.Path, Type: c.Type, Output: c.Out, Saved: c.Saved}
 				if c.First {
-					row.Params = c.Params
+					row.Params, row.Tied = c.Params, c.Tied
 				}
 				res.Layers = append(res.Layers, row)
 			}
 		}
+		res.Layers = withUncalled(res.Layers, one.g)
 		for _, k := range p.Kept {
 			by := p.Calls[k.By]
 			res.Saved = append(res.Saved, Saved{By: by.Path, Type: by.Type, Own: k.Own, Shape: k.Shape, DType: k.DType.String(), Bytes: k.Bytes})
@@ -210,6 +211,42 @@ func (q *query) estimate(n *network) (Result, error) {
 		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})
 	}
 	return res, nil
+}
+
+// withUncalled adds to the rows the modules whose parameters others read, below the nearest module around them that has a
+// row, at the end where there is none.
+func withUncalled(rows []LayerRow, g *torch.Graph) []LayerRow {
+	at := make(map[string]int, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		at[rows[i].Path] = i
+	}
+	after := map[int][]LayerRow{}
+	end := len(rows) - 1
+	var search func(m *torch.Module, around int)
+	search = func(m *torch.Module, around int) {
+		if i, ok := at[m.Path]; ok && g.Called(m) {
+			around = i
+		}
+		if !g.Called(m) && (m.Own > 0 || m.Tied != nil) {
+			row := LayerRow{Path: m.Path, Type: m.Type, Params: m.Own}
+			if m.Tied != nil {
+				row.Tied = m.Tied.Path
+			}
+			after[around] = append(after[around], row)
+		}
+		for _, c := range m.Children {
+			search(c, around)
+		}
+	}
+	search(g.Root, end)
+	if len(after) == 0 {
+		return rows
+	}
+	out := make([]LayerRow, 0, len(rows)+len(after))
+	for i, r := range rows {
+		out = append(append(out, r), after[i]...)
+	}
+	return out
 }
 
 func phases(p walk.Peaks) Phases { return Phases{p[walk.Forward], p[walk.Backward], p[walk.Step]} }

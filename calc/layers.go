@@ -1,6 +1,7 @@
 package calc
 
 import (
+	"maps"
 	"reflect"
 	"strconv"
 	"strings"
@@ -72,7 +73,11 @@ func (q *query) layers() (n *network, err error) {
 			if m, ok := modules[s.name]; ok && list[m].Type == l.Type && (len(l.Args) == 0 || reflect.DeepEqual(l.Args, list[m].Args)) {
 				s.same = m
 			} else {
-				if s.spec, err = nn.Parse(l.Type, s.name, l.Args); err != nil {
+				var args map[string]any
+				if args, err = q.withoutDType(l, s.name); err != nil {
+					return nil, err
+				}
+				if s.spec, err = nn.Parse(l.Type, s.name, args); err != nil {
 					return nil, err
 				}
 				if _, taken := known[s.name]; taken || strings.Contains(s.name, ".") {
@@ -118,4 +123,19 @@ func (q *query) layers() (n *network, err error) {
 		}}
 	}
 	return n, nil
+}
+
+// withoutDType are a module's arguments without dtype, which must be the network's: one precision stands for all weights.
+func (q *query) withoutDType(l Layer, at string) (map[string]any, error) {
+	given, ok := l.Args["dtype"]
+	if !ok {
+		return l.Args, nil
+	}
+	name, _ := given.(string)
+	if d, known := torch.ParseDType(strings.TrimPrefix(name, "torch.")); given != nil && (!known || d != q.dtype) {
+		return nil, fault.New("argument-dtype", at, "type", l.Type, "value", given, "expected", q.dtype.String())
+	}
+	args := maps.Clone(l.Args)
+	delete(args, "dtype")
+	return args, nil
 }

@@ -2,6 +2,7 @@ package calc
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"vrametre/calc/fault"
@@ -65,7 +66,10 @@ func (q *query) preset() (*network, error) {
 	for k, v := range q.Model.PresetArgs {
 		args[k] = v
 	}
-	if _, ok := args["num_classes"]; !ok && q.NumClasses > 0 {
+	if q.NumClasses > 0 {
+		if args["num_classes"] != nil {
+			return nil, fault.New("argument-both", "model.preset_args", "type", p.Name, "argument", "num_classes", "other", "preset_args.num_classes")
+		}
 		args["num_classes"] = int64(q.NumClasses)
 	}
 	if len(q.Input) > len(p.Inputs) {
@@ -153,6 +157,7 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 	}
 	out := net.Forward(x...)
 	q.attentionUsed(g)
+	q.unread(g, net, x, out)
 	g.BeginLoss(out...)
 	if !q.train {
 		g.EndLoss(torch.None)
@@ -178,6 +183,30 @@ func (q *query) record(n *network, batch int64) (g *torch.Graph, err error) {
 		fault.Throw("nothing-trainable", "frozen")
 	}
 	return g, nil
+}
+
+// unread warns of what the request says and this network does not read, or cannot.
+func (q *query) unread(g *torch.Graph, net *models.Net, x, out []torch.Tensor) {
+	warn := func(code, at string, args ...any) {
+		g.Warnings = append(g.Warnings, fault.New(code, at, args...))
+	}
+	for i := range x {
+		if len(x) > 1 && !g.Reads(x[i]) {
+			warn("input-unused", "input["+strconv.Itoa(i)+"]", "n", i+1)
+		}
+	}
+	if in := q.Inference; in != nil && net.Positions > 0 && in.Context > net.Positions {
+		warn("context-positions", "inference.context", "tokens", in.Context, "limit", net.Positions)
+	}
+	if q.train && q.AuxLoss != nil && len(out) == 1 {
+		warn("aux-none", "aux_loss")
+	}
+	classes := func(sh []int64) bool {
+		return len(sh) > 1 && (sh[1] == int64(q.NumClasses) || sh[len(sh)-1] == int64(q.NumClasses))
+	}
+	if q.NumClasses > 0 && !slices.ContainsFunc(out, func(y torch.Tensor) bool { return classes(g.Shape(y)) }) {
+		warn("classes-unused", "num_classes", "shape", torch.Shape(g.Shape(out[0])))
+	}
 }
 
 // attentionUsed warns where the kernel that the request names is not the one that PyTorch would take: an older card, a

@@ -156,12 +156,15 @@ type Block struct {
 	At        string `json:"at,omitzero"`
 }
 
-// LayerRow is one call of a module.
+// LayerRow is one call of a module, or a module that has parameters and is never called itself, such as
+// MultiheadAttention's out_proj: Params sum to Parameters.Total.
 type LayerRow struct {
 	Path   string  `json:"path"`
 	Type   string  `json:"type"`
 	Output []int64 `json:"output,omitempty"`
 	Params int64   `json:"params"`
+	// Tied is the module whose parameter this one shares: it counts there, and not in Params.
+	Tied string `json:"tied,omitzero"`
 	// Saved counts the bytes of storages this call was the first to save for backward.
 	Saved int64 `json:"saved"`
 }

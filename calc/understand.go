@@ -303,15 +303,16 @@ func (q *query) adapter() error {
 	if len(a.Targets) == 0 {
 		return fault.New("adapter-targets", "adapter.targets", "targets", "")
 	}
-	switch a.Base {
-	case "", "fp32":
-	case "bf16", "nf4":
-		q.dtype = torch.BFloat16
-	case "fp16":
-		q.dtype = torch.Float16
-	default:
+	base, ok := map[string]torch.DType{"": q.dtype, "fp32": torch.Float32, "bf16": torch.BFloat16, "nf4": torch.BFloat16, "fp16": torch.Float16}[a.Base]
+	switch {
+	case !ok:
 		return fault.New("field-choice", "adapter.base", "value", a.Base, "allowed", "fp32, fp16, bf16, nf4")
+	case a.Base == "nf4" && q.dtype == torch.Float16: // which it is unpacked to
+		return nil
+	case q.dtype != torch.Float32 && q.dtype != base: // the default, fp32, gives way
+		return fault.New("adapter-precision", "adapter.base", "base", a.Base, "precision", q.Precision)
 	}
+	q.dtype = base
 	return nil
 }
 

@@ -38,7 +38,7 @@ func init() {
 			}
 			return lm.Call(ln.Call(y))
 		}))
-		net.KVElements = 2 * d * int64(len(blocks))
+		net.KVElements, net.Positions = 2*d*int64(len(blocks)), t
 		return net
 	}})
 }

@@ -580,6 +580,10 @@ func (d *Decoder) Build(b *nn.Builder) *Net {
 		}
 		head = b.Add(root, n.Head, l)
 	}
+	limit := d.Positions
+	if d.BatchPositions && pos != nil {
+		limit -= 2 // OPTLearnedPositionalEmbedding's offset
+	}
 	body := func(x torch.Tensor) torch.Tensor {
 		length := g.Dim(x, 1)
 		y := embed.Call(x)
@@ -591,10 +595,6 @@ func (d *Decoder) Build(b *nn.Builder) *Net {
 			rows := int64(1)
 			if d.BatchPositions {
 				rows = g.Dim(x, 0)
-			}
-			limit := d.Positions
-			if d.BatchPositions {
-				limit -= 2 // OPTLearnedPositionalEmbedding's offset
 			}
 			within(pos, length, limit)
 			p := pos.Call(g.Constant("arange", []int64{rows, length}, torch.Int64))
@@ -633,7 +633,7 @@ func (d *Decoder) Build(b *nn.Builder) *Net {
 	for _, k := range list.Kids {
 		net.Blocks = append(net.Blocks, k.Path)
 	}
-	net.KVElements = d.Layers * d.KVPerLayer()
+	net.KVElements, net.Positions = d.Layers*d.KVPerLayer(), limit
 	return net
 }
 

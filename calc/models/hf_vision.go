@@ -272,7 +272,7 @@ func (w *Whisper) Build(b *nn.Builder) *Net {
 		return head.Call(model.Call(x...))
 	})
 	n := &Net{Root: root, Forward: func(x ...torch.Tensor) []torch.Tensor { return []torch.Tensor{root.Call(x...)} }}
-	n.KVElements = 2 * w.Decoders * w.Hidden
+	n.KVElements, n.Positions = 2*w.Decoders*w.Hidden, w.Target
 	return blocksOf(n, list, dlist)
 }
 

@@ -28,6 +28,8 @@ type Net struct {
 	Blocks []string
 	// KVElements is what a decoder caches per token and sample: keys and values of every layer.
 	KVElements int64
+	// Positions are the rows of a decoder's table of positions, which bound its cache; 0: it has no such table.
+	Positions int64
 }
 
 // Preset is a network by name.

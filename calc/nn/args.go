@@ -331,7 +331,7 @@ func (a *Args) Finish() error {
 	if e, ok := a.err.(*fault.Error); a.err != nil && !(ok && e.Code == "argument-missing") {
 		return a.err
 	}
-	a.Ignore("device", "dtype")
+	a.Ignore("device")
 	for _, n := range slices.Sorted(maps.Keys(a.m)) {
 		if !a.used[n] {
 			return fault.New("argument-unknown", a.at, "type", a.typ, "argument", n, "close", fault.Closest(n, slices.Collect(maps.Keys(a.used))))

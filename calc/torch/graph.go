@@ -76,14 +76,17 @@ type Module struct {
 	Children   []*Module
 	Params     []Tensor
 	Buffers    []Tensor
-	own        int64
+	// Own counts the elements of its own parameters, without those that it shares with Tied.
+	Own  int64
+	Tied *Module
 }
 
 // Call is one call of a module: a row of the per-layer table.
 type Call struct {
 	Path, Type string
 	Out        []int64
-	Params     int64 // elements of the module's own parameters
+	Params     int64  // elements of the module's own parameters, without those that it shares
+	Tied       string // the module whose parameter it shares
 	Leaf       bool
 	First      bool  // first call of this module
 	Saved      int64 // bytes this call was the first to save
@@ -348,14 +351,27 @@ func (g *Graph) Param(m *Module, d DType, dims ...int64) Tensor {
 	g.t[p].needs = true
 	g.t[p].leaf = 0
 	m.Params = append(m.Params, p)
-	m.own += numel(shape)
+	m.Own += numel(shape)
 	return p
 }
 
 // Share registers another module's parameter in m too (weight tying).
 func (g *Graph) Share(m *Module, p Tensor) {
+	m.Tied = owner(g.Root, p)
 	m.Params = append(m.Params, p)
-	m.own += numel(g.t[p].shape)
+}
+
+// owner is the module that p was made for.
+func owner(m *Module, p Tensor) *Module {
+	if m.Tied == nil && slices.Contains(m.Params, p) {
+		return m
+	}
+	for _, c := range m.Children {
+		if o := owner(c, p); o != nil {
+			return o
+		}
+	}
+	return nil
 }
 
 // Buffer adds a buffer to m.
@@ -404,7 +420,10 @@ func (g *Graph) NoGrad() { g.noGrad = true }
 
 // Enter begins a call of m; Python holds its inputs until Exit (_call_impl's arguments).
 func (g *Graph) Enter(m *Module, in ...Tensor) {
-	c := Call{Path: m.Path, Type: m.Type, Params: m.own, Leaf: len(m.Children) == 0, First: !g.called[m]}
+	c := Call{Path: m.Path, Type: m.Type, Params: m.Own, Leaf: len(m.Children) == 0, First: !g.called[m]}
+	if m.Tied != nil {
+		c.Tied = m.Tied.Path
+	}
 	g.called[m] = true
 	g.calls = append(g.calls, c)
 	g.frames = append(g.frames, frame{call: int32(len(g.calls) - 1)})
@@ -538,6 +557,16 @@ func (g *Graph) record(o op) Tensor {
 		}
 	}
 	return o.out
+}
+
+// Called says whether the forward has called m.
+func (g *Graph) Called(m *Module) bool { return g.called[m] }
+
+// Reads says whether an operation reads t or a view of it.
+func (g *Graph) Reads(t Tensor) bool {
+	return slices.ContainsFunc(g.ops, func(o op) bool {
+		return slices.ContainsFunc(o.in, func(x Tensor) bool { return x != None && g.t[x].store == g.t[t].store })
+	})
 }
 
 // wants says whether any of the tensors needs a gradient.
