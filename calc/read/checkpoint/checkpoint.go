@@ -18,7 +18,7 @@ const (
 	MaxTensors = 100_000
 	MaxRank    = 16
 	// MaxHeader bounds what is read of a file to know its tensors.
-	MaxHeader = 16 << 20
+	MaxHeader = 12 << 20
 	maxDim    = 1 << 48
 )
 

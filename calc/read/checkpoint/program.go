@@ -15,6 +15,11 @@ import (
 func (f *File) Program(train, own bool, d torch.DType, frozen []string) (*torch.Program, error) {
 	still := read.Listed(frozen)
 	p := &torch.Program{Steps: []torch.Step{{Name: "weights", Call: -1}}, Events: []torch.Event{{Op: torch.EvStep}}}
+	n := len(f.Tensors) // at most as many parameters: what is known to grow is made once
+	p.Bytes, p.Params, p.Resident = make([]int64, 0, 2*n), make([]torch.Param, 0, n), make([]torch.Resident, 0, n)
+	if train {
+		p.Steps, p.Events = slices.Grow(p.Steps, n), slices.Grow(p.Events, 3*n)
+	}
 	total := int64(0)
 	pack := f.packing()
 	calls := map[string]int32{}
@@ -22,7 +27,7 @@ func (f *File) Program(train, own bool, d torch.DType, frozen []string) (*torch.
 		p.Bytes = append(p.Bytes, bytes)
 		return int32(len(p.Bytes) - 1)
 	}
-	var by []int32
+	by := make([]int32, 0, n)
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		if t.Shared {
@@ -38,6 +43,9 @@ func (f *File) Program(train, own bool, d torch.DType, frozen []string) (*torch.
 		}
 		path := t.Name[:max(strings.LastIndexByte(t.Name, '.'), 0)]
 		c, ok := calls[path]
+		if !ok && len(calls) >= read.MaxNodes { // more modules than are shown: the first one stands for the rest
+			c, ok = 0, true
+		}
 		if !ok {
 			c = int32(len(p.Calls))
 			calls[path] = c

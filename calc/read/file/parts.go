@@ -189,10 +189,12 @@ func list(format string, p Part) (*checkpoint.File, error) {
 
 // read reads the checkpoint.
 func (f *folder) read(tokens int64) (*read.Model, error) {
-	u := union{at: map[string]int{}, sliced: sliced(f.weights)}
+	u := union{sliced: sliced(f.weights)}
 	for _, p := range f.weights {
 		one, err := list(f.format, p)
-		if err == nil {
+		if err == nil && len(f.weights) == 1 { // the parts of one file are their own union
+			u.file = one
+		} else if err == nil {
 			err = u.add(one)
 		}
 		if err != nil {
@@ -223,7 +225,7 @@ func (f *folder) read(tokens int64) (*read.Model, error) {
 // union gathers the tensors of a checkpoint's files.
 type union struct {
 	file   *checkpoint.File
-	at     map[string]int
+	at     map[string]int32
 	sliced bool
 	twice  int
 	first  string
@@ -232,15 +234,19 @@ type union struct {
 func (u *union) add(one *checkpoint.File) (err error) {
 	defer fault.Catch(&err)
 	if u.file == nil {
-		u.file = &checkpoint.File{Format: one.Format, Metadata: one.Metadata}
-		u.file.Tensors = make([]checkpoint.Tensor, 0, len(one.Tensors))
+		u.file = one
+		u.at = make(map[string]int32, len(one.Tensors))
+		for i, t := range one.Tensors {
+			u.at[t.Name] = int32(i)
+		}
+		return nil
 	}
 	u.file.Other = min(u.file.Other+one.Other, 1<<62)
 	u.file.Warnings = append(u.file.Warnings, one.Warnings...)
 	for _, t := range one.Tensors {
 		i, known := u.at[t.Name]
 		if !known {
-			u.at[t.Name] = len(u.file.Tensors)
+			u.at[t.Name] = int32(len(u.file.Tensors))
 			u.file.Add(t)
 			continue
 		}

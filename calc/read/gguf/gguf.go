@@ -17,7 +17,7 @@ import (
 const (
 	maxText   = 64 << 10
 	maxKey    = 1024
-	maxName   = 256
+	maxName   = 128 // twice what llama.cpp takes
 	maxKeys   = 1 << 16
 	maxKept   = 1024 // bytes of a value that is kept
 	maxDepth  = 4

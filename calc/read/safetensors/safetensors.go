@@ -44,6 +44,7 @@ func Read(r io.ReaderAt, size int64) (f *checkpoint.File, err error) {
 	case n > checkpoint.MaxHeader:
 		return nil, fault.New("safetensors-large", "header", "length", n, "limit", checkpoint.MaxHeader)
 	}
+	header := int64(n)
 	data := make([]byte, n)
 	if k, err := r.ReadAt(data, 8); k < len(data) {
 		return nil, unreadable(err, size, int64(n)+8)
@@ -66,12 +67,13 @@ func Read(r io.ReaderAt, size int64) (f *checkpoint.File, err error) {
 		spans = append(spans, where)
 	})
 	s.End()
+	s.Data, data = nil, nil // what follows needs no header
 	names := make([]string, len(f.Tensors))
 	for i := range f.Tensors {
 		names[i] = f.Tensors[i].Name
 	}
 	unique(names)
-	check(f, spans, size-8-int64(len(data)))
+	check(f, spans, size-8-header)
 	return f, nil
 }
 
@@ -142,9 +144,8 @@ func tensor(s *jsonscan.Scanner, name string) (checkpoint.Tensor, span) {
 	return t, where
 }
 
-// unique refuses a name that is there twice.
+// unique refuses a name that is there twice. It sorts the names.
 func unique(names []string) {
-	names = slices.Clone(names)
 	slices.Sort(names)
 	for i := 1; i < len(names); i++ {
 		if names[i] == names[i-1] {
@@ -188,6 +189,9 @@ type Index struct {
 	Bytes int64
 }
 
+// maxFiles bounds the files that an index names; the largest published checkpoints have some two hundred.
+const maxFiles = 4096
+
 // ReadIndex reads an index.
 func ReadIndex(data []byte) (x *Index, err error) {
 	defer fault.Catch(&err)
@@ -217,6 +221,9 @@ func ReadIndex(data []byte) (x *Index, err error) {
 				file := s.Text()
 				of, known := files[file]
 				if !known {
+					if len(x.Files) >= maxFiles {
+						fault.Throw("files-many", "weight_map", "count", len(x.Files)+1, "limit", maxFiles)
+					}
 					of = int32(len(x.Files))
 					files[file] = of
 					x.Files = append(x.Files, file)
@@ -231,6 +238,6 @@ func ReadIndex(data []byte) (x *Index, err error) {
 	if !found {
 		return nil, fault.New("safetensors-index", "weight_map")
 	}
-	unique(x.Names)
+	unique(slices.Clone(x.Names))
 	return x, nil
 }
