@@ -29,7 +29,7 @@ fmt: ## fail where gofmt would change a file
 
 .PHONY: vet
 vet: ## run go vet, for this machine and for the browser
-	go vet ./...
+	go vet ./... && go vet -tags cases ./calc
 	GOOS=js GOARCH=wasm go vet ./wasm/... ./calc/... ./content ./web/view/... ./web/ui/...
 
 .PHONY: wasm

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"vrametre/calc/read"
 )
 
 // TestCases reads a folder of files that people would paste, given by VRAMETRE_CASES, with its index.yaml: each gives
@@ -33,18 +35,11 @@ func TestCases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m Model
-		switch {
-		case strings.HasPrefix(c.File, "print_"):
-			m.Torch = string(text)
-		case strings.HasPrefix(c.File, "torchinfo"), strings.HasPrefix(c.File, "torchsummary"), strings.HasPrefix(c.File, "keras"):
-			m.Summary = string(text)
-		case strings.HasPrefix(c.File, "config_"):
-			m.HF = text
-		default:
-			m.File = &File{Name: c.File, Base64: text}
+		m, _, err := Open([]File{{Name: c.File, Base64: text}}) // recognised as a dropped file is
+		var got *read.Model
+		if err == nil {
+			got, err = Read(Request{Model: m})
 		}
-		got, err := Read(m, nil)
 		switch {
 		case err != nil:
 			refused++
