@@ -171,8 +171,12 @@ func value(s string, depth int) any {
 // alias is the registered layer that a printed class is, with the arguments that go with it.
 func alias(class string) string {
 	switch class {
-	case "Linear4bit", "Linear8bitLt", "LinearNF4", "Linear8bit", "LinearFP4", "QuantLinear", "NonDynamicallyQuantizableLinear", "LoRACompatibleLinear", "FP8Linear":
+	case "QuantLinear", "NonDynamicallyQuantizableLinear", "LoRACompatibleLinear", "FP8Linear":
 		return "Linear"
+	case "QuantizedConv1d", "QuantizedConv2d", "QuantizedConv3d":
+		return strings.TrimPrefix(class, "Quantized")
+	case "Quantize", "DeQuantize", "QuantStub", "DeQuantStub":
+		return "Identity"
 	case "LoRACompatibleConv", "Conv2dSame", "Conv2dStaticSamePadding", "Conv2dDynamicSamePadding", "StdConv2d", "ScaledStdConv2d":
 		return "Conv2d"
 	case "SyncBatchNorm":
@@ -197,6 +201,9 @@ func alias(class string) string {
 		return "Upsample"
 	case "LayerNormFp32", "FusedLayerNorm", "FP32LayerNorm":
 		return "LayerNorm"
+	}
+	if quantisedBits[class] > 0 {
+		return "Linear"
 	}
 	if c, ok := strings.CutPrefix(class, "Parametrized"); ok {
 		return c

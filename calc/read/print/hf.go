@@ -139,7 +139,7 @@ func (r *reader) huggingFace(root *module) func(*nn.Builder) *models.Net {
 			return nil
 		}
 		found++
-		if k.kid("base_layer") != nil || len(k.kids) == 0 && quantisedClass[k.kind()] {
+		if k.kid("base_layer") != nil || len(k.kids) == 0 && quantisedBits[k.kind()] > 0 {
 			return r.spec(k)
 		}
 		return nil
@@ -184,8 +184,6 @@ func (r *reader) huggingFace(root *module) func(*nn.Builder) *models.Net {
 	}
 	return build
 }
-
-var quantisedClass = map[string]bool{"Linear4bit": true, "Linear8bitLt": true, "Linear8bit": true, "LinearNF4": true, "LinearFP4": true}
 
 // freeze leaves only LoRA's matrices trainable.
 func freeze(g *torch.Graph, m *torch.Module) {

@@ -173,8 +173,13 @@ func (r *reader) leaf(m *module) nn.Spec {
 		delete(args, "bias")
 	case strings.HasSuffix(kind, "RMSNorm") && kind != "RMSNorm" || kind == "T5LayerNorm":
 		return r.rms(m, args, rest)
-	case m.kind() == "Linear4bit" || m.kind() == "Linear8bitLt" || m.kind() == "Linear8bit" || m.kind() == "LinearNF4" || m.kind() == "LinearFP4":
+	case quantisedBits[m.kind()] > 0:
 		return r.quantised(m, args)
+	case strings.HasPrefix(m.kind(), "QuantizedConv"):
+		delete(args, "scale")
+		delete(args, "zero_point")
+	case kind == "Identity":
+		return nn.Identity{}
 	case m.kind() == "Conv2dSame":
 		args["padding"] = "same"
 	case kind == "Permute" && args["dims"] == nil:

@@ -509,6 +509,9 @@ func (p *parser) leaves() []root {
 
 // clean takes out what terminals, notebooks and forums add, keeping every line where it is.
 func clean(s string) string {
+	if !strings.Contains(s, "\n") && strings.Contains(s, `\n  (`) { // a notebook's or a log's repr of the text
+		s = strings.ReplaceAll(s, `\n`, "\n")
+	}
 	dirty := false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

@@ -53,6 +53,7 @@ func TestNoise(t *testing.T) {
 		"old in-place":       strings.Replace(small, "inplace=True", "inplace", 1),
 		"data parallel":      "DataParallel(\n  (module): " + strings.ReplaceAll(small, "\n", "\n  ") + "\n)",
 		"multi-line repr":    strings.Replace(small, "Linear(in_features=8, out_features=10, bias=True)", "Linear(\n    in_features=8,\n    out_features=10, bias=True\n  )", 1),
+		"escaped line ends":  `"` + strings.ReplaceAll(small, "\n", `\n`) + `"`,
 		"quotes in the text": strings.Replace(small, "track_running_stats=True", "track_running_stats=True, note='it''s (fine'", 1),
 	} {
 		m, err := Read(text, nil)
@@ -62,6 +63,34 @@ func TestNoise(t *testing.T) {
 		}
 		if m.Parameters != smallParams {
 			t.Errorf("%s: %d parameters, want %d (%v)", name, m.Parameters, smallParams, m.Warnings)
+		}
+	}
+}
+
+// TestQuantised: layers whose weights are packed count the weights they stand for, and take the bytes that they pack.
+func TestQuantised(t *testing.T) {
+	for layer, want := range map[string]struct{ parameters, most int64 }{
+		"Linear4bit(in_features=784, out_features=256, bias=True)":                                                                    {784*256 + 256, 784*256/2 + 8192},
+		"WQLinear_GEMM(in_features=784, out_features=256, bias=False, w_bit=4, group_size=128)":                                       {784 * 256, 784*256/2 + 8192},
+		"DynamicQuantizedLinear(in_features=784, out_features=256, dtype=torch.qint8, qscheme=torch.per_tensor_affine)":               {784*256 + 256, 784*256 + 8192},
+		"QuantizedLinear(in_features=784, out_features=256, scale=1.0, zero_point=0, qscheme=torch.per_channel_affine)":               {784*256 + 256, 784*256 + 8192},
+		"QuantizedConv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), scale=0.5, zero_point=64, padding=(1, 1))":                          {3*8*9 + 8, 4 * (3*8*9 + 8)},
+		"Quantize(scale=tensor([0.0157]), zero_point=tensor([64]), dtype=torch.quint8)\n  (1): Linear(in_features=8, out_features=2)": {18, 72},
+	} {
+		text := "Sequential(\n  (0): " + layer + "\n)"
+		m, err := Read(text, nil)
+		if err != nil {
+			t.Errorf("%s: %v", layer, err)
+			continue
+		}
+		g := torch.NewGraph(2, torch.Rules{})
+		m.Build(&nn.Builder{G: g})
+		var bytes int64
+		for _, p := range g.Parameters() {
+			bytes += g.StorageBytes(p)
+		}
+		if m.Parameters != want.parameters || bytes > want.most || len(m.Warnings) > 0 {
+			t.Errorf("%s: %d parameters of %d in %d bytes, %v", layer, m.Parameters, want.parameters, bytes, m.Warnings)
 		}
 	}
 }

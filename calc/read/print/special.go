@@ -69,16 +69,21 @@ func widthIn(m *module) int64 {
 	return 0
 }
 
-// quantised is bitsandbytes' Linear4bit or Linear8bitLt: a frozen weight in four or eight bits with its scales.
+// quantisedBits are the bits of a weight in the linear layers that keep it quantised: those of bitsandbytes, AutoAWQ and
+// torch.ao.nn.quantized.
+var quantisedBits = map[string]int64{"Linear4bit": 4, "LinearNF4": 4, "LinearFP4": 4, "WQLinear_GEMM": 4, "WQLinear_GEMV": 4,
+	"Linear8bitLt": 8, "Linear8bit": 8, "QuantizedLinear": 8, "DynamicQuantizedLinear": 8, "QuantizedLinearReLU": 8}
+
+// quantised is one of quantisedBits: a frozen weight in four or eight bits with its scales.
 func (r *reader) quantised(m *module, args map[string]any) nn.Spec {
 	a := nn.NewArgs(m.class, at(m.line), args)
 	in, out, bias := a.Size("in_features"), a.Size("out_features"), a.Bool("bias", true)
-	a.Ignore("quant_type", "compute_dtype", "has_fp16_weights", "threshold")
+	a.Ignore("quant_type", "compute_dtype", "has_fp16_weights", "threshold", "w_bit", "group_size", "dtype", "qscheme", "scale", "zero_point")
 	if err := a.Finish(); err != nil {
 		panic(err)
 	}
 	bytes := in*out/2 + (in*out+63)/64 + 4*((in*out/64+255)/256)
-	if m.kind() == "Linear8bitLt" || m.kind() == "Linear8bit" {
+	if quantisedBits[m.kind()] == 8 {
 		bytes = in*out + 4*out
 	}
 	return nn.Block{Class: m.class, Build: func(b *nn.Builder, l *nn.Layer) {
