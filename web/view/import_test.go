@@ -268,3 +268,29 @@ func TestFixed(t *testing.T) {
 		t.Errorf("a printed model is fixed: %q", s.Fixed())
 	}
 }
+
+// A summary's sizes stand beside the peak: the rows of the peak add up to its live bytes.
+func TestStated(t *testing.T) {
+	s := pasted("Layer (type:depth-idx)                   Output Shape              Param #\nSequential                               [4, 10]                   --\n" +
+		"├─Linear: 1-1                            [4, 32]                   1,056\n├─Linear: 1-2                            [4, 10]                   330\nTotal params: 1,386\n" +
+		"Input size (MB): 0.10\nForward/backward pass size (MB): 0.20\nParams size (MB): 0.30\nEstimated Total Size (MB): 0.60\n")
+	scene, err := Compute(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caption, rows := s.Stated(&scene.Now, content.English)
+	if len(rows) < 6 || !strings.Contains(caption, "4") {
+		t.Fatalf("%q %+v", caption, rows)
+	}
+	for i, want := range []StatedRow{{"Batch and target", Bytes(content.English, 100_000), ""}, {"Activations", Bytes(content.English, 200_000), ""}, {"Weights", Bytes(content.English, 300_000), ""}, {"Gradients", "not counted", ""}} {
+		if rows[i].Name != want.Name || rows[i].Tool != want.Tool || rows[i].Here == "" {
+			t.Errorf("%+v, want %+v", rows[i], want)
+		}
+	}
+	if last := rows[len(rows)-1]; last.Tool != Bytes(content.English, 600_000) || last.Here != Bytes(content.English, scene.Now.Peak.Live) {
+		t.Errorf("%+v, live %d", last, scene.Now.Peak.Live)
+	}
+	if _, rows := pasted(smallNet).Stated(&scene.Now, content.English); rows != nil {
+		t.Errorf("a printed model states %+v", rows)
+	}
+}

@@ -69,9 +69,9 @@ func imports(v View) markup.Node {
 			notes = append(notes, note(v, n))
 		}
 	}
-	var reason markup.Node
-	if why := state.Fixed(); why != "" {
-		reason = markup.Elem("p", markup.A("class", "hint", "id", "setup-fixed"), markup.Text(text(f, "atelier.fixed."+why)))
+	reason := state.Fixed()
+	if reason != "" {
+		reason = text(f, "atelier.fixed."+reason)
 	}
 	uncarried := own && given != nil && !given.Carried()
 	trouble := w.Imports.Refused
@@ -92,7 +92,8 @@ func imports(v View) markup.Node {
 		markup.Elem("p", markup.A("class", "understood", "role", "status"), markup.Text(understood(v, m))),
 		markup.Elem("div", markup.A("class", "trouble", "id", "import-trouble", "role", "alert"), when(trouble != "", noteOf(v, "p", "wrong", view.Note{Line: fault.Line, Quote: fault.Quote, Place: fault.Place, Message: trouble}))),
 		list("ul", "remarks", notes...),
-		reason,
+		stated(v),
+		when(reason != "", markup.Elem("p", markup.A("class", "hint", "id", "setup-fixed"), markup.Text(reason))),
 		when(uncarried, markup.Elem("p", markup.A("class", "hint"), markup.Text(text(f, "atelier.import.uncarried")))),
 		modelTree(v, m),
 	))
@@ -127,11 +128,35 @@ func understood(v View, m *read.Model) string {
 	if m.Parameters > 0 {
 		said = append(said, view.Text(lang, "atelier.import.parameters", view.Args{"n": m.Parameters}))
 	}
-	sentence := strings.Join(said, " · ")
-	if m.Stated != nil && m.Stated.ForwardBytes > 0 {
-		sentence += " · " + view.Text(lang, "atelier.import.stated", view.Args{"size": m.Stated.ForwardBytes})
+	return strings.Join(said, " · ")
+}
+
+// stated is what a summary says of its sizes, beside the peak, and why the two differ.
+func stated(v View) markup.Node {
+	f := v.Figures
+	scene := f.Scene()
+	caption, lines := scene.State.Stated(&scene.Now, f.Lang())
+	var rows []markup.Node
+	for _, l := range lines {
+		rows = append(rows, markup.Elem("tr", nil,
+			markup.Elem("th", markup.A("scope", "row"), markup.Text(l.Name)),
+			markup.Elem("td", nil, markup.Text(l.Tool)),
+			markup.Elem("td", nil, markup.Text(l.Here)),
+		))
 	}
-	return sentence
+	head := func(key string) markup.Node {
+		return markup.Elem("th", markup.A("scope", "col"), markup.Text(text(f, key)))
+	}
+	return when(len(lines) > 0 && v.Workshop.Fault == "", markup.Elem("div", markup.A("class", "advice stated"),
+		markup.Elem("div", markup.A("class", "scroll", "tabindex", "0", "role", "region", "aria-label", orDash(caption)),
+			markup.Elem("table", nil,
+				markup.Elem("caption", nil, markup.Text(caption)),
+				markup.Elem("thead", nil, markup.Elem("tr", nil, markup.Elem("td", nil), head("atelier.stated.tool"), head("atelier.stated.here"))),
+				list("tbody", "rows", rows...),
+			),
+		),
+		markup.Elem("p", markup.A("class", "hint"), markup.Text(text(f, "atelier.stated.why"))),
+	))
 }
 
 // note is a warning of the model's text.

@@ -1,6 +1,7 @@
 package island
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -22,6 +23,39 @@ var states = []view.State{
 	view.Default(),
 	view.Default().With(view.ScrubBatch, 1024).With(view.ScrubSide, 512),
 	view.Default().With(view.ScrubBatch, 1).WithOptimizer("sgd").WithGPU("a100-80"),
+	imported(view.Paste(table)),
+	imported(view.Paste(string(trace))),
+}
+
+// table is a summary that states its sizes.
+const table = `Layer (type:depth-idx)                   Output Shape              Param #
+Sequential                               [4, 10]                   --
+├─Linear: 1-1                            [4, 32]                   1,056
+├─ReLU: 1-2                              [4, 32]                   --
+├─Linear: 1-3                            [4, 10]                   330
+Total params: 1,386
+Trainable params: 1,386
+Non-trainable params: 0
+Total mult-adds (M): 0.01
+Input size (MB): 0.00
+Forward/backward pass size (MB): 0.01
+Params size (MB): 0.01
+Estimated Total Size (MB): 0.02
+`
+
+// trace is an exported trace.
+var trace = func() []byte {
+	data, err := os.ReadFile("../../../calc/read/trace/testdata/lesson.json")
+	if err != nil {
+		panic(err)
+	}
+	return data
+}()
+
+func imported(i *view.Import) view.State {
+	s := view.Start(view.PageWorkshop)
+	s.Setup = s.Setup.WithImport(i)
+	return s
 }
 
 func walk(n markup.Node, visit func(markup.Node)) {
