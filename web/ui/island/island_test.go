@@ -2,6 +2,7 @@ package island
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +24,10 @@ var states = []view.State{
 	view.Default(),
 	view.Default().With(view.ScrubBatch, 1024).With(view.ScrubSide, 512),
 	view.Default().With(view.ScrubBatch, 1).WithOptimizer("sgd").WithGPU("a100-80"),
-	imported(view.Paste(table)),
-	imported(view.Paste(string(trace))),
 }
+
+// others are states of the workshop.
+var others = []view.State{imported(view.Paste(table)), imported(view.Paste(string(trace)))}
 
 // table is a summary that states its sizes.
 const table = `Layer (type:depth-idx)                   Output Shape              Param #
@@ -117,7 +119,7 @@ func views(f view.Figures) []View {
 func TestElementsNeverChange(t *testing.T) {
 	for _, name := range Names {
 		want := ""
-		for _, state := range states {
+		for _, state := range slices.Concat(states, others) {
 			f := view.NewFigures(scene(t, state), content.French)
 			for _, v := range views(f) {
 				got := shape(Tree(name, v))
@@ -136,10 +138,12 @@ func TestElementsNeverChange(t *testing.T) {
 // are refused by a strict content security policy.
 func TestAttributesSurvive(t *testing.T) {
 	for _, lang := range content.Langs {
-		f := view.NewFigures(scene(t, view.Default()), lang)
-		for _, name := range Names {
-			for _, v := range views(f) {
-				walk(Tree(name, v), func(n markup.Node) { attributesSurvive(t, name, n) })
+		for _, state := range append(others, view.Default()) {
+			f := view.NewFigures(scene(t, state), lang)
+			for _, name := range Names {
+				for _, v := range views(f) {
+					walk(Tree(name, v), func(n markup.Node) { attributesSurvive(t, name, n) })
+				}
 			}
 		}
 	}
