@@ -14,6 +14,8 @@ import (
 // change is one thing the reader can do, and what it costs (a code whose sentence content holds).
 type change struct {
 	name, costs string
+	// apart: it is another thing to do than a training, which it neither makes fit nor goes with.
+	apart bool
 	// apply edits the request; false: it does not apply, or is already so.
 	apply func(q *query, r *Request) bool
 }
@@ -30,7 +32,7 @@ func set[T comparable](field *T, v T) bool {
 func (q *query) changes(n *network) []change {
 	var out []change
 	add := func(name, costs string, apply func(*query, *Request) bool) {
-		out = append(out, change{name, costs, apply})
+		out = append(out, change{name: name, costs: costs, apply: apply})
 	}
 	add("batch="+strconv.FormatInt(q.Batch/2, 10), "smaller-batch", func(q *query, r *Request) bool {
 		r.Batch = q.Batch / 2
@@ -83,7 +85,10 @@ func (q *query) changes(n *network) []change {
 		return len(q.trunk) > 0
 	})
 	add("allocator.expandable_segments=true", "free", func(q *query, r *Request) bool { return set(&r.Allocator.ExpandableSegments, true) })
-	return out
+	return append(out, change{name: "mode=infer", costs: "inference-only", apart: true, apply: func(_ *query, r *Request) bool {
+		r.Mode = "infer"
+		return true
+	}})
 }
 
 // half is the 16-bit type of the card: bf16 since Ampere, fp16 on NVIDIA's earlier architectures.
@@ -239,6 +244,7 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) (left in
 			}
 		}
 	}
+	all = slices.DeleteFunc(all, func(t tried) bool { return t.apart })
 	if *now.Fits || slices.ContainsFunc(all, func(t tried) bool { return *t.Fits }) {
 		return left
 	}

@@ -89,8 +89,17 @@ func TestVerdicts(t *testing.T) {
 		"M43": VerdictRequestOnly, "M45": VerdictHostTooBig, "M46": VerdictKVCache, "M48": VerdictKVCache,
 		"M49": VerdictFragmentation, "M51": VerdictCardFull,
 	}
+	seen := map[string]bool{}
+	defer func() {
+		for _, code := range Codes()["verdict"] {
+			if !seen[code] {
+				t.Errorf("no message gets the verdict %s", code)
+			}
+		}
+	}()
 	for _, it := range items(t) {
 		e := Explain(it.Text, Hints{})
+		seen[e.Verdict.Code] = true
 		if e.Verdict.Code != want[it.ID] || len(e.Advice) == 0 {
 			t.Errorf("%s: %s with %d advices, want %s", it.ID, e.Verdict.Code, len(e.Advice), want[it.ID])
 		}
@@ -135,6 +144,7 @@ func TestVerdicts(t *testing.T) {
 		{"empty", "", VerdictUnrecognised, ""},
 	} {
 		e := Explain(c.text, Hints{})
+		seen[e.Verdict.Code] = true
 		has := c.warning == ""
 		for _, w := range e.Warnings {
 			has = has || w.Code == c.warning

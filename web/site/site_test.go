@@ -141,6 +141,27 @@ func TestReadingOrder(t *testing.T) {
 	}
 }
 
+// Each of the ten misunderstandings has its answer on the message's page, and nothing else is called one.
+func TestBeliefsAreAnswered(t *testing.T) {
+	dir := written(t)
+	for _, name := range []string{"oom/index.html", "en/oom/index.html"} {
+		var ids []string
+		for n := range parsed(t, dir, name).Descendants() {
+			if class, _ := attribute(n, "class"); n.Type != html.ElementNode || class != "belief" {
+				continue
+			}
+			id, _ := attribute(n, "id")
+			ids = append(ids, id)
+			if question, all := words(n.FirstChild), words(n); len(question) < 20 || len(all) < len(question)+200 {
+				t.Errorf("%s: %s asks %q and answers %q", name, id, question, all)
+			}
+		}
+		if !slices.Equal(ids, view.Beliefs) {
+			t.Errorf("%s answers %v, not %v", name, ids, view.Beliefs)
+		}
+	}
+}
+
 // Addresses are relative and lead somewhere; only the sources at the end lead away.
 func TestAddresses(t *testing.T) {
 	dir := written(t)

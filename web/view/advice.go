@@ -16,6 +16,8 @@ type AdviceRow struct {
 	// Fits says whether the step fits then; MaxBatch the largest batch that does.
 	Fits, MaxBatch string
 	Tone           Tone
+	// Belief is what the change awakens, of Beliefs; "": none.
+	Belief string
 	// Idle: the change frees nothing, and Costs says why.
 	Idle bool
 }
@@ -29,7 +31,7 @@ func AdviceRows(list []calc.Advice, lang content.Lang) []AdviceRow {
 		row := AdviceRow{
 			Change: ChangeText(a.Change, lang), Costs: costs(a.Costs, lang),
 			Saves: Text(lang, "where.none", nil), Fits: Text(lang, "where.none", nil), MaxBatch: Text(lang, "where.none", nil),
-			Tone: ToneUnknown, Idle: a.Saves <= 0,
+			Tone: ToneUnknown, Idle: a.Saves <= 0, Belief: AdviceBelief(a),
 		}
 		if row.Idle {
 			row.Costs = costs(strings.TrimPrefix(a.Costs, "saves-nothing "), lang) // the reason alone

@@ -13,11 +13,11 @@ func advice(v View) markup.Node {
 	var rows, idle []markup.Node
 	for _, a := range view.AdviceRows(v.Advice, lang) {
 		if a.Idle {
-			idle = append(idle, markup.Elem("li", nil, markup.Elem("b", nil, markup.Text(a.Change+".")), markup.Text(" "+a.Costs)))
+			idle = append(idle, markup.Elem("li", nil, markup.Elem("b", nil, markup.Text(a.Change+".")), markup.Text(" "+a.Costs+" "), belief(v, a.Belief)))
 			continue
 		}
 		rows = append(rows, markup.Elem("tr", nil,
-			markup.Elem("th", markup.A("scope", "row"), markup.Text(a.Change), markup.Elem("small", nil, markup.Text(a.Costs))),
+			markup.Elem("th", markup.A("scope", "row"), markup.Text(a.Change), markup.Elem("small", nil, markup.Text(a.Costs+" "), belief(v, a.Belief))),
 			cell(a.Saves),
 			markup.Elem("td", markup.A("class", "fits", "data-verdict", string(a.Tone)), markup.Text(a.Fits)),
 			cell(a.MaxBatch),

@@ -61,7 +61,7 @@ func card(v View) markup.Node {
 		picker(v),
 		markup.Elem("h3", markup.A("class", "chosen"), markup.Text(f.Scene().State.Device.Name(f.Lang()))),
 		uses(f),
-		budget(f),
+		budget(v),
 		remember(v),
 		limits(v),
 		measure(v),
@@ -230,7 +230,8 @@ func field(f view.Figures, key, name string, choices []choice, chosen string) ma
 
 // budget is what the card offers, line by line. The rows never change: lines
 // that do not apply are hidden.
-func budget(f view.Figures) markup.Node {
+func budget(v View) markup.Node {
+	f := v.Figures
 	lang := f.Lang()
 	d := f.Scene().State.Device
 	b := d.Budget()
@@ -271,7 +272,7 @@ func budget(f view.Figures) markup.Node {
 	}
 	var notes []markup.Node
 	for _, note := range b.Notes {
-		notes = append(notes, markup.Elem("li", nil, markup.Text(text(f, "gpu.note."+note))))
+		notes = append(notes, markup.Elem("li", nil, markup.Text(text(f, "gpu.note."+note)+" "), belief(v, view.NoteBelief(note))))
 	}
 	return markup.Elem("div", markup.A("class", "budget"),
 		markup.Elem("div", markup.A("class", "scroll", "tabindex", "0", "role", "region", "aria-label", text(f, "ledger.card")),

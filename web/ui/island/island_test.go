@@ -115,6 +115,64 @@ func views(f view.Figures) []View {
 	return list
 }
 
+// Each of the ten misunderstandings leads to its answer from where it arises, on the page that has the answers.
+func TestBeliefs(t *testing.T) {
+	const full = "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 11.91 GiB total capacity; 10.20 GiB already allocated; 10.00 MiB free; 10.40 GiB reserved in total by PyTorch)"
+	f := view.NewFigures(scene(t, view.Default()), content.English)
+	said := func(text string) func(*View) { return func(v *View) { v.Message = Explain(text, f) } }
+	advised := func(v *View) {
+		list, err := view.AllAdvice(view.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Advice = list
+	}
+	of := map[string]struct {
+		island string
+		arises func(*View)
+	}{
+		"small":  {OOM, said(full)},
+		"floor":  {Remedies, advised},
+		"qlora":  {Remedies, advised},
+		"frozen": {Remedies, advised},
+		"micro":  {Remedies, advised},
+		"four": {MyCard, func(v *View) {
+			v.Figures = view.NewFigures(scene(t, view.Default().WithGPU("kaggle-2xt4")), content.English)
+		}},
+		"vocabulary": {OOM, said("File \"train.py\", line 3, in <module>\n    loss = F.cross_entropy(logits, labels)\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.66 GiB. GPU 0 has a total capacity of 15.00 GiB of which 1.00 GiB is free.")},
+		"context":    {OOM, said("ValueError: The model's max seq len (29000) is larger than the maximum number of tokens that can be stored in KV cache (20560). Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when initializing the engine.")},
+		"which":      {OOM, said(full)},
+		"later":      {OOM, said("Epoch 3:  37%|███▋      | 37/100 [00:10<00:12, 5.1it/s]\n" + full)},
+	}
+	if len(of) != len(view.Beliefs) {
+		t.Errorf("%d beliefs of %d", len(of), len(view.Beliefs))
+	}
+	for _, id := range view.Beliefs {
+		c := of[id]
+		for page, want := range map[string]bool{view.PageOOM: true, view.PageWorkshop: false} {
+			v := Start(f, page)
+			c.arises(&v)
+			found := false
+			walk(Tree(c.island, v), func(n markup.Node) {
+				_, hidden := attribute(n, "hidden")
+				found = found || n.Get("href") == "#"+id && !hidden && n.Kids[0].Text != ""
+			})
+			if found != want {
+				t.Errorf("%s leads to its answer on the page %q: %v", id, page, found)
+			}
+		}
+	}
+}
+
+func attribute(n markup.Node, name string) (string, bool) {
+	for _, a := range n.Attrs {
+		if a.Name == name {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
 // go-app has no keys: an element that came and went would shift those after it.
 func TestElementsNeverChange(t *testing.T) {
 	for _, name := range Names {

@@ -99,7 +99,7 @@ func message(v View) markup.Node {
 		if x.Number > 0 {
 			attrs = markup.A("class", markClass(x.Number), "id", "n"+strconv.Itoa(x.Number))
 		}
-		answers[i] = markup.Elem("li", attrs, markup.Elem("p", nil, markup.Elem("b", nil, markup.Text(x.Label+".")), markup.Text(" "+x.Why)))
+		answers[i] = markup.Elem("li", attrs, markup.Elem("p", nil, markup.Elem("b", nil, markup.Text(x.Label+".")), markup.Text(" "+x.Why+" "), belief(v, view.FieldBelief(x.Field))))
 	}
 	var warnings []markup.Node
 	filled := e
@@ -132,7 +132,7 @@ func message(v View) markup.Node {
 		list("p", "message", quote...).With("lang", "en").With("translate", "no"),
 		markup.Elem("div", markup.A("class", "told", "role", "status", "aria-live", "polite"),
 			markup.Elem("p", markup.A("class", "says"), markup.Text(title)),
-			markup.Elem("p", nil, markup.Text(why)),
+			markup.Elem("p", nil, markup.Text(why+" "), belief(v, view.VerdictBelief(e.Verdict.Code))),
 		),
 		list("ul", "warnings", warnings...),
 		list("ol", "answers", answers...),
@@ -140,6 +140,14 @@ func message(v View) markup.Node {
 		when(len(todo) > 0, markup.Elem("h3", nil, markup.Text(text(f, "oom.todo")))),
 		list("ul", "todo", todo...),
 	)
+}
+
+// belief leads to the answer to a misunderstanding, on the page that has them.
+func belief(v View, id string) markup.Node {
+	if v.Page != view.PageOOM || id == "" {
+		return when(false, markup.Elem("a", markup.A("class", "why"), markup.Text("")))
+	}
+	return markup.Elem("a", markup.A("class", "why", "href", "#"+id), markup.Text(text(v.Figures, "belief."+id)))
 }
 
 // shownCandidates are listed at most, the likeliest first.
@@ -157,12 +165,13 @@ func candidates(v View, e oom.Explanation) markup.Node {
 			why = when(false, why) // as in the row above
 		}
 		said = c.Why.Words
+		about := belief(v, view.TensorBelief(c.Tensor.Code))
 		name := c.Tensor.Words
 		if c.Name != "" {
 			name += " " + view.Text(lang, "oom.layer", view.Args{"path": c.Name})
 		}
 		rows = append(rows, markup.Elem("tr", nil,
-			markup.Elem("th", markup.A("scope", "row"), markup.Text(name), why),
+			markup.Elem("th", markup.A("scope", "row"), markup.Text(name), why, about),
 			markup.Elem("td", nil, markup.Text(view.CandidateText(c, lang))),
 			markup.Elem("td", nil, markup.Text(view.Binary(lang, c.Bytes))),
 			markup.Elem("td", nil, markup.Text(text(f, "oom.sure."+c.Sure))),
