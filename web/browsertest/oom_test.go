@@ -153,6 +153,22 @@ func TestChooseACard(t *testing.T) {
 	tab.until(`document.querySelector(".chosen").textContent.includes("Colab")`)
 	tab.put("[data-field=context]", "700")
 	tab.until(`location.hash.includes("ctx=734003200")`)
+	// Every line of the budget is the reader's to change, and they can have them all back.
+	for field, key := range map[string]string{"driver": "drv=104857600", "libraries": "lib=104857600", "fragmentation": "frag=104857600"} {
+		tab.put("tr:not([hidden]) [data-field="+field+"]", "100")
+		tab.until(`location.hash.includes("` + key + `")`)
+	}
+	tab.until(`[...document.querySelectorAll(".budget tr:not([hidden]) small")].filter((s) => s.textContent === "votre propre valeur").length === 4`)
+	eval[any](tab, `document.querySelector("[data-action=restore]").click()`)
+	tab.until(`!/drv=|ctx=|lib=|frag=/.test(location.hash)`)
+	tab.until(`document.querySelector("[data-field=fragmentation]").value !== "100"`)
+	// A Mac's desktop draws on the same memory.
+	tab.put("[data-field=query]", "m2 pro")
+	tab.until(`document.querySelector(".hits:not(.close) button")?.dataset.value === "apple-m2-pro"`)
+	eval[any](tab, `document.querySelector(".hits:not(.close) button").click()`)
+	tab.until(`location.hash.includes("gpu=apple-m2-pro")`)
+	eval[any](tab, `document.querySelector("#card-desktop").click()`)
+	tab.until(`location.hash.includes("desk=yes") && document.querySelector("[data-field=use]").value === "307"`)
 	tab.put("[data-field=memory]", "6")
 	eval[any](tab, `document.querySelector("[data-value=memory]").click()`)
 	tab.until(`location.hash.includes("gpu=other&total=6000000000")`)
@@ -166,6 +182,12 @@ func TestChooseACard(t *testing.T) {
 	if got := tab.text(".tank small"); !strings.Contains(got, "6,00 Go") {
 		t.Errorf("the lesson starts with %q", got)
 	}
+	// An address that names no card says so, and offers what is close.
+	tab.navigate(root + oomPage + "#v=1&gpu=rtx-4900")
+	tab.awake()
+	tab.until(`document.querySelector("#card .picker .fault").textContent.includes("rtx-4900")`)
+	eval[any](tab, `document.querySelector(".close [data-value=rtx-4090]").click()`)
+	tab.until(`location.hash.includes("gpu=rtx-4090") && document.querySelector("#card .picker .fault").hidden`)
 }
 
 // withGPU is a browser of its own, with WebGPU on the processor (SwiftShader),
@@ -206,6 +228,16 @@ func TestRealAdapter(t *testing.T) {
 	tab.put("[data-field=cap]", "1")
 	eval[any](tab, `document.querySelector("[data-action=measure]").click()`)
 	tab.until(`document.querySelector(".result").dataset.state === "reached"`)
+	// It can be stopped on the way, and says how far it is.
+	tab.put("[data-field=cap]", "64")
+	eval[any](tab, `(() => {
+		const create = GPUDevice.prototype.createBuffer;
+		GPUDevice.prototype.createBuffer = function (d) { return create.call(this, {...d, size: 4096}); }; // goes on until it is stopped
+		document.querySelector("[data-action=measure]").click();
+	})()`)
+	tab.until(`document.querySelector(".measure progress:not([hidden])")?.value > 0`)
+	eval[any](tab, `document.querySelector("[data-action=cancel]").click()`)
+	tab.until(`document.querySelector(".result").dataset.state === "cancelled"`)
 
 	address, err := url.Parse(root)
 	if err != nil {
@@ -218,12 +250,7 @@ func TestRealAdapter(t *testing.T) {
 	insecure.until(`document.querySelector(".asked").dataset.state === "insecure"`)
 
 	// The browser's graphics process crashes in the middle of a measurement.
-	tab.put("[data-field=cap]", "64")
-	eval[any](tab, `(() => {
-		const create = GPUDevice.prototype.createBuffer;
-		GPUDevice.prototype.createBuffer = function (d) { return create.call(this, {...d, size: 4096}); }; // goes on until it is stopped
-		document.querySelector("[data-action=measure]").click();
-	})()`)
+	eval[any](tab, `document.querySelector("[data-action=measure]").click()`)
 	crash, cancel := cd.NewContext(chromium)
 	defer cancel()
 	_ = cd.Do(crash, cd.Navigate("chrome://gpucrash")) // it never finishes loading

@@ -311,7 +311,7 @@ func kernels(f view.Figures) markup.Node {
 	return markup.Elem("div", markup.A("class", "setting"),
 		markup.Elem("label", markup.A("for", id), markup.Text(text(f, "atelier."+view.SetupKernel))),
 		markup.Elem("select", markup.A("id", id, "data-field", FieldSetup+view.SetupKernel, "autocomplete", "off", "aria-describedby", id+"-why"), options...),
-		list("p", "why", why...).With("id", id+"-why"),
+		list("p", "reason", why...).With("id", id+"-why"),
 	)
 }
 
