@@ -94,12 +94,18 @@ func message(v View) markup.Node {
 		quote[i] = markup.Elem("a", markup.A("class", "mark "+markClass(r.Mark), "href", "#n"+n), markup.Text(r.Text), markup.Elem("sup", nil, markup.Text(n)))
 	}
 	answers := make([]markup.Node, len(explained))
+	led := map[string]bool{} // where several numbers lead to one answer, the first does
 	for i, x := range explained {
 		attrs := markup.A("class", "derived")
 		if x.Number > 0 {
 			attrs = markup.A("class", markClass(x.Number), "id", "n"+strconv.Itoa(x.Number))
 		}
-		answers[i] = markup.Elem("li", attrs, markup.Elem("p", nil, markup.Elem("b", nil, markup.Text(x.Label+".")), markup.Text(" "+x.Why+" "), belief(v, view.FieldBelief(x.Field))))
+		about := view.FieldBelief(x.Field)
+		if led[about] {
+			about = ""
+		}
+		led[about] = true
+		answers[i] = markup.Elem("li", attrs, markup.Elem("p", nil, markup.Elem("b", nil, markup.Text(x.Label+".")), markup.Text(" "+x.Why+" "), belief(v, about)))
 	}
 	var warnings []markup.Node
 	filled := e
