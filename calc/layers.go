@@ -65,18 +65,18 @@ func (q *query) layers() (n *network, err error) {
 		if l.Type == "" {
 			return nil, fault.New("layer-type", s.name)
 		}
+		args, err := q.withoutDType(l, s.name)
+		if err != nil {
+			return nil, err
+		}
 		if f, ok := nn.FunctionOf(l.Type); ok {
-			if s.fn, err = f.Parse(s.name, l.Args); err != nil {
+			if s.fn, err = f.Parse(s.name, args); err != nil {
 				return nil, err
 			}
 		} else {
 			if m, ok := modules[s.name]; ok && list[m].Type == l.Type && (len(l.Args) == 0 || reflect.DeepEqual(l.Args, list[m].Args)) {
 				s.same = m
 			} else {
-				var args map[string]any
-				if args, err = q.withoutDType(l, s.name); err != nil {
-					return nil, err
-				}
 				if s.spec, err = nn.Parse(l.Type, s.name, args); err != nil {
 					return nil, err
 				}
@@ -125,7 +125,7 @@ func (q *query) layers() (n *network, err error) {
 	return n, nil
 }
 
-// withoutDType are a module's arguments without dtype, which must be the network's: one precision stands for all weights.
+// withoutDType are a layer's arguments without dtype, which must be the network's: one precision stands for all.
 func (q *query) withoutDType(l Layer, at string) (map[string]any, error) {
 	given, ok := l.Args["dtype"]
 	if !ok {

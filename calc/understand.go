@@ -415,6 +415,9 @@ func (q *query) device() error {
 	}
 	if d.GPU != "" {
 		c, ok := gpu.ByID(d.GPU)
+		if !ok && !Whole {
+			return fault.New("reader-elsewhere", "device.gpu") // the whole engine knows what is close
+		}
 		if !ok {
 			return fault.New("gpu-unknown", "device.gpu", "gpu", d.GPU, "close", strings.Join(gpu.Nearest(d.GPU), ", "))
 		}

@@ -18,6 +18,7 @@ func TestNothingIsIgnoredSilently(t *testing.T) {
 		"classes given twice":                   {`{"model": {"preset": "lenet5", "preset_args": {"num_classes": 3}}, "num_classes": 10}`, "", "argument-both", "model.preset_args"},
 		"a layer of another type":               {`{"model": {"layers": [{"type": "Linear", "in_features": 8, "out_features": 4, "dtype": "float16"}]}, "input": {"shape": [8]}}`, "", "argument-dtype", "0"},
 		"a layer of no type that there is":      {`{"model": {"layers": [{"name": "a", "type": "Linear", "in_features": 8, "out_features": 4, "dtype": "float12"}]}, "input": {"shape": [8]}}`, "", "argument-dtype", "a"},
+		"a function of another type":            {`{"model": {"layers": [{"type": "softmax", "dim": 1, "dtype": "float64"}]}, "input": {"shape": [8]}}`, "", "argument-dtype", "0"},
 		"a preset of another type":              {`{"model": {"preset": "lenet5", "preset_args": {"dtype": "float16"}}}`, "", "argument-unknown", "model.preset_args"},
 		"a base of another type":                {`{"model": {"preset": "gpt2"}, "batch": 1, "precision": "fp16", "adapter": {"kind": "lora", "rank": 8, "targets": ["c_attn"], "base": "bf16"}}`, "", "adapter-precision", "adapter.base"},
 		"a cache beyond the positions":          {`{"model": {"preset": "gpt2"}, "batch": 1, "mode": "infer", "inference": {"context": 1025}}`, "context-positions", "", "inference.context"},
