@@ -441,6 +441,17 @@ func TestLayersSort(t *testing.T) {
 	}
 }
 
+// A layer that shares its weights says with which, and does not count them again.
+func TestLayersTied(t *testing.T) {
+	state := view.Start(view.PageWorkshop).With(view.ScrubBatch, 1)
+	state.Setup = state.Setup.With(view.SetupModel, "gpt2")
+	s := subject(t, state, content.English)
+	source := Parts(Layers, s, Sorted)[0].HTML()
+	if !strings.Contains(source, "<td><small>shared with transformer.wte</small></td>") || !strings.Contains(source, "<td>"+s.count(s.Now.Parameters.Total)+"</td>") {
+		t.Errorf("the table of GPT-2: %s", source[max(0, len(source)-2000):])
+	}
+}
+
 // The table as text holds every layer's exact numbers.
 func TestLayersText(t *testing.T) {
 	s := subject(t, view.Default(), content.French)

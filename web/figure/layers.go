@@ -112,9 +112,16 @@ func drawLayers(s *Subject) []markup.Node {
 		bar := markup.Elem("svg", markup.A("class", "row-bar", "aria-hidden", "true", "width", "100%"), elem("rect", "width", percent(float64(row.Saved), float64(most)), "height", "100%", "fill", fill(view.KindActivations)))
 		kept := number(row.Saved, s.bytes)
 		kept.Kids = append(kept.Kids, bar)
+		own := number(row.Params, s.count)
+		if row.Tied != "" {
+			shared := markup.Elem("small", nil, markup.Text(s.text("figure.layers.tied", view.Args{"path": row.Tied})))
+			if own.Kids = append(own.Kids, shared); row.Params == 0 {
+				own.Kids = []markup.Node{shared}
+			}
+		}
 		body = append(body, markup.Elem("tr", nil,
 			markup.Elem("th", markup.A("scope", "row"), markup.Text(s.callName(row))), markup.Elem("td", nil, markup.Text(row.Type)), markup.Elem("td", nil, markup.Text(shape)),
-			number(row.Params, s.count), kept))
+			own, kept))
 	}
 	body = append(body, markup.Elem("tr", markup.A("class", "total"), markup.Elem("th", markup.A("scope", "row"), text(s.Lang, "where.total")), markup.Elem("td", nil), markup.Elem("td", nil),
 		number(params, s.count), number(saved, s.bytes)))
