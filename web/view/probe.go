@@ -106,6 +106,7 @@ func (p Probe) Read(current Device, lang content.Lang) Reading {
 	say := func(code string, args Args) { r.Sentences = append(r.Sentences, Text(lang, "probe."+code, args)) }
 	if !p.Asked {
 		say(r.State, nil)
+		r.Question = Text(lang, "probe.conclusion."+r.Conclusion, nil)
 		return r
 	}
 	adapter, args := p.readAdapter()

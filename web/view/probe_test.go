@@ -79,6 +79,26 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// There is no sentence about a browser's answer that none of the answers above gets.
+func TestEveryStateIsProbed(t *testing.T) {
+	said := []string{}
+	for _, p := range append(probes(t), probeCase{}) {
+		r := p.Probe.Read(Default().Device, content.English)
+		said = append(append(said, r.Sentences...), r.Question)
+	}
+	for _, key := range content.Keys(content.English) {
+		code, ok := strings.CutPrefix(key, "probe.")
+		if !ok || code == "limits" || strings.HasPrefix(code, "limits.") || strings.HasPrefix(code, "limit.") || slices.Contains([]string{"ask", "again", "asking"}, code) {
+			continue // what is asked, and the table of limits
+		}
+		message, _ := content.Lookup(content.English, key)
+		start, _, _ := strings.Cut(message.Fill(false, func(string, string) string { return "{" }), "{")
+		if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, start) }) {
+			t.Errorf("no answer of a browser gets %s", key)
+		}
+	}
+}
+
 // A family is a set of sizes, never one: what is asked is never answered by the page.
 func TestArchitectureNeverSinglesOut(t *testing.T) {
 	seen := map[string]bool{}
