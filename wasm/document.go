@@ -32,6 +32,7 @@ type document struct {
 	frame        *frame     // nil: not a page for frames of other sites
 	untouched    func() bool
 	explain      func() // makes buttons of the numbers, once the islands are in place
+	shared       func() // takes what another application shares; nil where nothing is taken
 	last         view.Figures
 	guard        func(func())
 }
@@ -88,8 +89,11 @@ func (d *document) listen(page *ui.Page) {
 	d.carry(page.Address())
 	d.figures = newFigures(d, page)
 	d.figures.linked = bindKinds(d, page)
-	if calc.Whole {
+	if calc.Whole && slices.Contains(d.islandNames(), island.Model) {
 		bindFiles(d, page)
+	}
+	if calc.Whole && slices.Contains(d.islandNames(), island.OOM) && d.frame == nil {
+		d.shared = func() { bindShared(d, page) }
 	}
 	for _, button := range d.all("[data-copies]") {
 		d.figures.on(button, "click", func(js.Value) {
@@ -361,6 +365,12 @@ func (d *document) carry(state string) {
 	}
 }
 
+// Visit leaves for another page of this language, in the place of this one: the
+// two lie in folders side by side.
+func (d *document) Visit(page, state string) {
+	d.window.Get("location").Call("replace", "../"+page+"/#"+state)
+}
+
 // Fragment writes the address.
 func (d *document) Fragment(state string) {
 	d.carry(state)
@@ -434,6 +444,9 @@ func (d *document) Ready() {
 	d.explain()
 	d.root.Get("body").Get("dataset").Set("ready", "")
 	dispatch("ready", nil)
+	if d.shared != nil {
+		d.shared()
+	}
 }
 
 // Failed has the boot script tell the reader, and the console the rest.

@@ -115,6 +115,56 @@ func bindFiles(d *document, page *ui.Page) {
 			open(page, files)
 		}
 	})
+	if queue := js.Global().Get("launchQueue"); queue.Truthy() { // of the installed application
+		queue.Call("setConsumer", js.FuncOf(func(_ js.Value, args []js.Value) any {
+			page.Guard(func() {
+				if files := args[0].Get("files"); files.Truthy() && files.Length() > 0 {
+					openHandles(page, files)
+				}
+			})
+			return nil
+		}))
+	}
+}
+
+// openHandles reads files that the browser has yet to hand over.
+func openHandles(page *ui.Page, handles js.Value) {
+	promises := js.Global().Get("Array").New()
+	for i := range handles.Length() {
+		promises.Call("push", handles.Index(i).Call("getFile"))
+	}
+	await(js.Global().Get("Promise").Call("all", promises), func(files js.Value) {
+		page.Guard(func() { open(page, files) })
+	}, func(reason js.Value) {
+		page.Guard(func() {
+			page.Receive(func(done func(*view.Import, error)) { done(nil, unreadable(reason)) })
+		})
+	})
+}
+
+// unreadable is the error of a file that the browser does not hand over.
+func unreadable(reason js.Value) error {
+	return &calc.Error{Code: "file-unreadable", At: "model.file", Args: map[string]any{"detail": word(reason)}}
+}
+
+// bindShared takes the text that another application shares out of the address that it comes in.
+func bindShared(d *document, page *ui.Page) {
+	location := d.window.Get("location")
+	given := js.Global().Get("URLSearchParams").New(location.Get("search"))
+	if !given.Call("has", "text").Bool() && !given.Call("has", "title").Bool() {
+		return
+	}
+	text := given.Call("get", "text")
+	if !text.Truthy() {
+		text = given.Call("get", "title")
+	}
+	attempt(func() {
+		history := d.window.Get("history")
+		history.Call("replaceState", history.Get("state"), "", location.Get("pathname").String()+location.Get("hash").String())
+	})
+	if text.Truthy() {
+		page.Share(text.String())
+	}
 }
 
 // open reads what files hold of a model. Their bytes come when the browser has them, which only a goroutine can wait for.

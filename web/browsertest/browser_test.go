@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +147,7 @@ func openedIn(t testing.TB, in context.Context, v view) *tab {
 	if err := cd.Listen(ctx, tab.note); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(tab.stayed)
 	call(tab, network.Enable, network.EnableParams{})
 	call(tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: v.width, Height: v.height, DeviceScaleFactor: 1})
 	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: medium, Features: features})
@@ -226,6 +228,21 @@ func (tab *tab) text(selector string) string {
 	}
 	return strings.NewReplacer("\u202f", " ", "\u00a0", " ").Replace(text)
 }
+
+// stayed fails the test where a page has asked another host than the tests' own.
+func (tab *tab) stayed() {
+	tab.mu.Lock()
+	defer tab.mu.Unlock()
+	for _, request := range tab.requests {
+		u, err := url.Parse(request)
+		if err != nil || u.Host != "" && !slices.Contains(own, u.Hostname()) {
+			tab.t.Errorf("a page calls %s", request)
+		}
+	}
+}
+
+// own are the hosts of the tests, all on this machine.
+var own = []string{"127.0.0.1", "localhost", "probe.test"}
 
 // quiet fails the test where a request failed or left the site.
 func (tab *tab) quiet(root string) {

@@ -69,6 +69,14 @@ func TestHalfDeployed(t *testing.T) {
 			http.NotFound(w, r)
 			return true
 		},
+		// The new page and its scripts are there before the program.
+		"new scripts": func(w http.ResponseWriter, r *http.Request, visit int) bool {
+			if !strings.HasPrefix(r.URL.Path, "/lesson.") || visit > 2 {
+				return false
+			}
+			http.NotFound(w, r)
+			return true
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex

@@ -22,7 +22,10 @@ const (
 	params     = `document.querySelector("#result [data-v=params]").textContent.replace(/\D/g, "")`
 )
 
-func golden(t *testing.T, name string) string {
+// smallPrint is a printed model of 754 parameters.
+const smallPrint = "Net(\n  (a): Linear(in_features=20, out_features=30, bias=True)\n  (b): Linear(in_features=30, out_features=4, bias=True)\n)"
+
+func golden(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../calc/testdata/golden/" + name + ".txt")
 	if err != nil {
@@ -122,7 +125,7 @@ func TestImportTravels(t *testing.T) {
 	if err := cd.Do(tab, cd.Click(cd.CSS(`[data-action="import-open"]`))); err != nil {
 		t.Fatal(err)
 	}
-	const text = "Net(\n  (a): Linear(in_features=20, out_features=30, bias=True)\n  (b): Linear(in_features=30, out_features=4, bias=True)\n)"
+	const text = smallPrint
 	tab.put(modelText, text)
 	tab.until(`location.hash.includes("text=") && ` + params + ` === "754"`)
 	for name, v := range map[string]view{

@@ -3,7 +3,14 @@ package browsertest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,11 +18,15 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/storage"
 	cd "github.com/chromedp/chromedp"
+
+	"vrametre/web/build"
+	"vrametre/web/site"
 )
 
-// Both languages can be installed, with shortcuts that lead to pages.
+// Both languages can be installed, with shortcuts that lead to pages, and take
+// texts and files of other applications.
 func TestInstallable(t *testing.T) {
-	root := serve(t, "/cours/gpu")
+	root, asked := recorded(t, "/cours/gpu")
 	for _, path := range []string{"", "en/"} {
 		// Not in a browser context of its own: there nothing can be installed.
 		ctx, cancel := cd.NewContext(browser)
@@ -34,12 +45,29 @@ func TestInstallable(t *testing.T) {
 		for _, e := range read.Errors {
 			t.Errorf("/%s: %s", path, e.Message)
 		}
-		var manifest struct{ Shortcuts []struct{ Name, URL string } }
+		// The browser has understood what is beyond an icon and a name.
+		if m := read.Manifest; m == nil || m.ShareTarget == nil || len(m.Screenshots) != len(build.Screenshots) || m.LaunchHandler == nil {
+			t.Errorf("/%s: read as %+v", path, m)
+		} else {
+			for _, s := range m.Screenshots {
+				size := eval[string](tab, `fetch("`+s.Image.URL+`").then((r) => r.blob()).then(createImageBitmap).then((b) => b.width + "x" + b.height)`)
+				if size != s.Image.Sizes || s.FormFactor == "" {
+					t.Errorf("%s: %s, %+v", s.Image.URL, size, s)
+				}
+			}
+		}
+		var manifest struct {
+			Shortcuts []struct{ Name, URL string }
+			Files     []struct{ Action string } `json:"file_handlers"`
+		}
 		if err := json.Unmarshal([]byte(read.Data), &manifest); err != nil {
 			t.Fatal(err)
 		}
 		if len(manifest.Shortcuts) != 3 {
 			t.Errorf("/%s: shortcuts %v", path, manifest.Shortcuts)
+		}
+		for _, f := range manifest.Files { // which the browser reads where there are applications to install
+			manifest.Shortcuts = append(manifest.Shortcuts, struct{ Name, URL string }{"a file", f.Action})
 		}
 		for _, shortcut := range manifest.Shortcuts {
 			to := eval[string](tab, `new URL("`+shortcut.URL+`", document.querySelector("link[rel=manifest]").href).href`)
@@ -47,7 +75,72 @@ func TestInstallable(t *testing.T) {
 				t.Errorf("%s leads to %s: %d", shortcut.Name, to, status)
 			}
 		}
+		tab.takesShares(root + path)
 	}
+	for _, address := range asked() {
+		if strings.Contains(address, "text=") {
+			t.Errorf("a shared text is sent: %s", address)
+		}
+	}
+}
+
+// recorded serves the site, and tells what it was asked for.
+func recorded(t *testing.T, prefix string) (root string, asked func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var addresses []string
+	files := http.StripPrefix(prefix, site.Handler(os.DirFS(built)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		addresses = append(addresses, r.RequestURI)
+		mu.Unlock()
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + prefix + "/", func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(addresses)
+	}
+}
+
+// takesShares shares texts with the installed application of a language, as a
+// browser does: in the address of the page that the manifest names.
+func (tab *tab) takesShares(root string) {
+	tab.t.Helper()
+	share := func(title, text string) {
+		tab.navigate(root + oomPage + "?" + url.Values{"title": {title}, "text": {text}}.Encode())
+	}
+	share("a message", pasted)
+	tab.until(`document.querySelectorAll(".oom .mark").length === 5 && document.querySelector("[data-field=message]").value.startsWith("` + pasted[:20] + `") && location.search === ""`)
+	share("only <b>words</b>", "")
+	tab.until(`document.querySelector("[data-field=message]").value === "only <b>words</b>" && document.querySelectorAll(".oom .mark, .oom b").length === 0`)
+	share("", "")
+	tab.until(`document.body.dataset.ready === "" && location.search === "" && document.querySelector("[data-field=message]").value === ""`)
+	// A model goes on to the workshop, even one that no address carries.
+	share("a model", golden(tab.t, "resnet/resnet18"))
+	tab.until(`document.body?.dataset.page === "atelier" && document.body.dataset.ready === "" && ` + params + ` === "11689512" && location.search === ""`)
+}
+
+// A file that the system opens with the application is read in the workshop.
+func TestOpenedWithTheApplication(t *testing.T) {
+	tab := opened(t, view{})
+	before(tab, `Object.defineProperty(self, "launchQueue", {value: {setConsumer(take) { self.launch = take; }}});`)
+	root := serve(t, "")
+	tab.navigate(root + workshop)
+	tab.awake()
+	launch := func(file string) { eval[any](tab, `launch({files: [{getFile: async () => { `+file+` }}]})`) }
+	launch(fmt.Sprintf(`return new File([%q], "net.txt")`, smallPrint))
+	tab.until(params + ` === "754" && document.querySelector('` + modelText + `').value.startsWith("Net(")`)
+	launch(`throw new DOMException("it has moved", "NotFoundError")`)
+	tab.until(`document.querySelector("#import-trouble").textContent.includes("it has moved")`)
+	launch(`return new File([new Uint8Array(9)], "song.xyz")`)
+	tab.until(`document.querySelector("#import-trouble").textContent.includes("song.xyz")`)
+	if got := eval[string](tab, params); got != "754" { // what was there stays
+		t.Errorf("%s parameters", got)
+	}
+	eval[any](tab, `launch({files: []})`) // a launch without a file
+	tab.quiet(root)
 }
 
 // A device without room keeps nothing, and the page works all the same.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"reflect"
 	"strings"
 	"testing"
@@ -535,6 +536,50 @@ func TestEngineOnAnyHost(t *testing.T) {
 	}
 }
 
+// A browser from before DecompressionStream unpacks the module itself.
+func TestOlderBrowser(t *testing.T) {
+	root := serve(t, "")
+	file := (&url.URL{Scheme: "file", Path: filepath.Join(built, "vrametre.html")}).String()
+	for _, address := range []string{root, file} {
+		tab := opened(t, view{})
+		before(tab, `delete self.DecompressionStream; delete self.requestIdleCallback;`)
+		tab.navigate(address + "#v=1&batch=64")
+		tab.awake()
+		if got := tab.text(scrub); got != "64 images" || eval[bool](tab, `"DecompressionStream" in self`) {
+			t.Errorf("%s: %s", address, got)
+		}
+	}
+}
+
+// The program comes at the reader's first touch where the browser is never idle.
+func TestFirstTouchBringsTheProgram(t *testing.T) {
+	root := serve(t, "")
+	tab := opened(t, view{})
+	before(tab, `self.requestIdleCallback = () => {};`)
+	tab.navigate(root)
+	tab.until(`self.vrametre !== undefined && document.readyState === "complete"`)
+	programs := func() (n int) {
+		tab.mu.Lock()
+		defer tab.mu.Unlock()
+		for _, request := range tab.requests {
+			if strings.Contains(request, ".wasm") {
+				n++
+			}
+		}
+		return n
+	}
+	if n := programs(); n != 0 {
+		t.Errorf("%d programs are asked for before a touch", n)
+	}
+	if err := cd.Do(tab, cd.KeyEvent(kb.Tab), cd.KeyEvent(kb.Tab)); err != nil {
+		t.Fatal(err)
+	}
+	tab.awake()
+	if n := programs(); n != 1 {
+		t.Errorf("%d programs are asked for", n)
+	}
+}
+
 // typed changes the content type of the module.
 type typed struct {
 	http.ResponseWriter
@@ -715,6 +760,44 @@ func TestOffline(t *testing.T) {
 		for _, message := range console() {
 			t.Errorf("%s: console: %s", prefix, message)
 		}
+		if prefix == "" {
+			tab.linksOffline(root)
+		}
+	}
+}
+
+// linksOffline asks for all that any page of the site leads to, with the server
+// closed: only the site in one file is not there.
+func (tab *tab) linksOffline(root string) {
+	tab.t.Helper()
+	pages, err := json.Marshal(addresses(tab.t))
+	if err != nil {
+		tab.t.Fatal(err)
+	}
+	got := eval[struct {
+		Asked   int
+		Missing []string
+	}](tab, fmt.Sprintf(`(async () => {
+		const seen = new Set(), missing = [];
+		const ask = async (address) => {
+			seen.add(address);
+			const response = await fetch(address).catch(() => undefined);
+			if (!response?.ok) missing.push(address.slice(%q.length));
+			return response?.text();
+		};
+		for (const page of %s) {
+			const text = await ask(%q + page);
+			const links = new DOMParser().parseFromString(text ?? "", "text/html").querySelectorAll("[href], [src]");
+			for (const e of links) {
+				const to = new URL(e.getAttribute("href") ?? e.getAttribute("src"), %q + page);
+				to.hash = "";
+				if (to.origin === location.origin && !seen.has(to.href)) await ask(to.href);
+			}
+		}
+		return {Asked: seen.size, Missing: missing};
+	})()`, root, pages, root, root))
+	if got.Asked < 60 || !slices.Equal(got.Missing, []string{build.SingleName}) {
+		tab.t.Errorf("of %d addresses, %q are not there offline", got.Asked, got.Missing)
 	}
 }
 

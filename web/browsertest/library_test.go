@@ -6,14 +6,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"vrametre/calc"
 	"vrametre/content"
+	"vrametre/web/site"
 	figures "vrametre/web/view"
 )
 
@@ -127,15 +131,53 @@ func TestImportedByAnotherHost(t *testing.T) {
 	}
 }
 
-// A program imports it under Node.
+// A page that holds the module of an older version, whose engine is gone, gets
+// its answers from today's; where that one's is gone too, it is told.
+func TestModuleOfAnotherVersion(t *testing.T) {
+	module, err := os.ReadFile(filepath.Join(built, "vrametre.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := regexp.MustCompile(`engine\.[0-9a-f]{10}`).ReplaceAll(module, []byte("engine.0000000000"))
+	files := site.Handler(os.DirFS(built))
+	var gone atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/course/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<!doctype html><title>A course</title><link rel="icon" href="data:,">`)
+		case r.URL.Path == "/vrametre.js" && (r.URL.RawQuery == "" || gone.Load()):
+			w.Header().Set("Content-Type", "text/javascript")
+			w.Write(older)
+		default:
+			files.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	tab := opened(t, view{})
+	tab.navigate(server.URL + "/course/")
+	answered(t, eval[string](tab, `import("../vrametre.js").then(`+questions+`)`))
+	gone.Store(true)
+	tab.navigate(server.URL + "/course/?")
+	if got := eval[string](tab, `import("../vrametre.js").then((engine) => engine.presets()).then(() => "answered", (e) => e.code)`); got != "engine-unavailable" {
+		t.Errorf("without any engine: %s", got)
+	}
+	if n := eval[int](tab, `performance.getEntriesByType("resource").filter((e) => e.name.includes("vrametre.js")).length`); n != 2 {
+		t.Errorf("the module is asked for %d times", n)
+	}
+}
+
+// A program imports it under Node, with and without a browser's way to unpack.
 func TestImportedByNode(t *testing.T) {
 	module := (&url.URL{Scheme: "file", Path: filepath.Join(built, "vrametre.js")}).String()
-	script := fmt.Sprintf("import * as engine from %q;\nprocess.stdout.write(await (%s)(engine));", module, questions)
-	out, err := exec.Command("node", "--input-type=module", "--eval", script).Output()
-	if err != nil {
-		t.Fatalf("%v", err)
+	for _, first := range []string{"", "delete globalThis.DecompressionStream;"} {
+		script := fmt.Sprintf("import * as engine from %q;\n%sprocess.stdout.write(await (%s)(engine));", module, first, questions)
+		out, err := exec.Command("node", "--input-type=module", "--eval", script).Output()
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		answered(t, string(out))
 	}
-	answered(t, string(out))
 }
 
 // The site's own pages answer the same.

@@ -57,7 +57,7 @@ func shipped(t *testing.T) string {
 }
 
 // addresses lists all pages of the built site.
-func addresses(t *testing.T) (list []string) {
+func addresses(t testing.TB) (list []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(built), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && path.Base(name) == "index.html" {
@@ -108,6 +108,7 @@ func obeysPolicy(t *testing.T, root, page string) {
 	before(tab, `self.violations = []; document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));`)
 	tab.navigate(root + page)
 	if !eval[bool](tab, `document.querySelector("[data-island]") !== null`) {
+		tab.quiet(root)
 		return // nothing wakes there
 	}
 	tab.awake()

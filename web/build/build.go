@@ -21,9 +21,7 @@ import (
 	"strings"
 
 	"vrametre/content"
-	"vrametre/content/lesson"
 	"vrametre/web/piece"
-	"vrametre/web/view"
 )
 
 // Options of a build.
@@ -56,19 +54,6 @@ type Site struct {
 	bundled map[string]bool
 }
 
-// Manifest is the name of the web manifest of a language.
-func (s *Site) Manifest(lang content.Lang) string {
-	return path.Join(folder(lang), "manifest.webmanifest")
-}
-
-// folder is where the pages of a language lie: French ones at the root.
-func folder(lang content.Lang) string {
-	if lang == content.French {
-		return "."
-	}
-	return string(lang)
-}
-
 // Assets builds all that pages load and writes it under dir. The pages are to
 // be written there too before Finish.
 func Assets(dir string, options Options) (*Site, error) {
@@ -88,19 +73,7 @@ func Assets(dir string, options Options) (*Site, error) {
 	if err := s.write(LicensesName, licenses); err != nil {
 		return nil, err
 	}
-	if err := s.icons(); err != nil {
-		return nil, err
-	}
-	for _, lang := range content.Langs {
-		manifest, err := webManifest(lang)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.write(s.Manifest(lang), manifest); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	return s, s.application()
 }
 
 // module is a program as the site has it.
@@ -251,92 +224,6 @@ func (s *Site) script(name string, flags ...string) (string, error) {
 	return s.writeHashed(name, ".js", content)
 }
 
-// Icons of the manifests, by pixels.
-var iconSizes = []int{192, 512}
-
-const touchIconSize = 180
-
-func (s *Site) icons() error {
-	s.Icon, s.TouchIcon = "icon.svg", "icon-180.png"
-	if err := s.write(s.Icon, iconSVG()); err != nil {
-		return err
-	}
-	for _, side := range append([]int{touchIconSize}, iconSizes...) {
-		icon, err := iconPNG(side)
-		if err != nil {
-			return err
-		}
-		if err := s.write(fmt.Sprintf("icon-%d.png", side), icon); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// webManifest describes the installed application. It has no id: an id is
-// relative to the host's root, so copies of the site in two folders of one host
-// would be one application; the default, the start address, keeps them apart.
-func webManifest(lang content.Lang) ([]byte, error) {
-	type icon struct {
-		Src     string `json:"src"`
-		Sizes   string `json:"sizes"`
-		Type    string `json:"type"`
-		Purpose string `json:"purpose,omitempty"`
-	}
-	up, err := filepath.Rel(folder(lang), ".")
-	if err != nil {
-		return nil, err
-	}
-	up = "./" + strings.TrimPrefix(filepath.ToSlash(up)+"/", "./")
-	icons := []icon{{Src: up + "icon.svg", Sizes: "any", Type: "image/svg+xml"}}
-	for _, side := range iconSizes {
-		icons = append(icons, icon{Src: fmt.Sprintf("%sicon-%d.png", up, side), Sizes: fmt.Sprintf("%dx%d", side, side), Type: "image/png"})
-	}
-	type shortcut struct {
-		Name string `json:"name"`
-		URL  string `json:"url"`
-	}
-	var shortcuts []shortcut
-	for _, page := range []string{lesson.Lesson, lesson.Workshop, lesson.OOM} {
-		address := "./"
-		if page != lesson.Lesson {
-			address += page + "/"
-		}
-		shortcuts = append(shortcuts, shortcut{view.Text(lang, "page."+page, nil), address})
-	}
-	masked := icons[len(icons)-1]
-	masked.Purpose = "maskable"
-	icons = append(icons, masked)
-	hex := fmt.Sprintf("#%02x%02x%02x", paper.R, paper.G, paper.B)
-	return json.MarshalIndent(struct {
-		Name        string     `json:"name"`
-		ShortName   string     `json:"short_name"`
-		Description string     `json:"description"`
-		Lang        string     `json:"lang"`
-		Dir         string     `json:"dir"`
-		StartURL    string     `json:"start_url"`
-		Scope       string     `json:"scope"`
-		Display     string     `json:"display"`
-		Background  string     `json:"background_color"`
-		Theme       string     `json:"theme_color"`
-		Icons       []icon     `json:"icons"`
-		Shortcuts   []shortcut `json:"shortcuts"`
-		Launch      struct {
-			Mode []string `json:"client_mode"`
-		} `json:"launch_handler"`
-	}{
-		Name:        view.Text(lang, "manifest.name", nil),
-		ShortName:   view.Text(lang, "manifest.short_name", nil),
-		Description: view.Text(lang, "manifest.description", nil),
-		Lang:        string(lang), Dir: "ltr",
-		StartURL: "./", Scope: up, Display: "standalone",
-		Background: hex, Theme: hex, Icons: icons, Shortcuts: shortcuts,
-		Launch: struct {
-			Mode []string `json:"client_mode"`
-		}{[]string{"navigate-existing", "auto"}},
-	}, "", "  ")
-}
-
 // Finish writes the worker, with the list of all files of dir that the site
 // needs offline, and the headers that help. Call it when every page is there.
 func (s *Site) Finish() error {
@@ -378,7 +265,7 @@ func precached(dir string) ([]byte, error) {
 	}
 	var entries []entry
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !neededOffline(name) {
+		if err != nil || d.IsDir() || Online(name) != "" {
 			return err
 		}
 		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
@@ -408,10 +295,29 @@ func precached(dir string) ([]byte, error) {
 	return json.Marshal(entries)
 }
 
-// neededOffline leaves out the worker itself, the edition in one file, the scripts that serve pages
-// opened as files, where no worker runs, and the pictures, which no page shows.
-func neededOffline(name string) bool {
-	return name != workerName && name != headersName && name != SingleName && !strings.HasSuffix(name, ".wasm.js") && !strings.HasSuffix(name, ".py") && !strings.HasPrefix(name, piece.Pictures+"/")
+// online are the files that the worker does not keep, by patterns of their
+// whole name, and why.
+var online = []struct{ pattern, why string }{
+	{workerName, "the browser asks for it apart; one that kept itself would never change"},
+	{headersName, "hosts read it and do not publish it"},
+	{SingleName, "the site once more, for those who take it away"},
+	{"*.wasm.js", "for pages opened as files and frames without an origin, where no worker runs"},
+	{"vrametre.js", "for pages of others, which this worker does not serve"},
+	{"embed.js", "for pages of others, which this worker does not serve"},
+	{"*.d.ts", "for the editors of those who write such pages"},
+	{"vrametre.py", "for the documentation of others, when it is built"},
+	{piece.Pictures + "/*", "for paper; no page shows them"},
+	{screenshots + "/*", "for the browser's offer to install, which needs the network"},
+}
+
+// Online says why the worker does not keep a file, "" where it does.
+func Online(name string) string {
+	for _, o := range online {
+		if ok, _ := path.Match(o.pattern, name); ok {
+			return o.why
+		}
+	}
+	return ""
 }
 
 // write writes a file of the site.

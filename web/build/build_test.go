@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"image/png"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +51,7 @@ func TestAssets(t *testing.T) {
 	t.Run("two builds are the same", func(t *testing.T) { sameFiles(t, dirs[0], dirs[1]) })
 	t.Run("names carry hashes", func(t *testing.T) { namesCarryHashes(t, dirs[0]) })
 	t.Run("no other host", func(t *testing.T) { noOtherHost(t, dirs[0]) })
+	t.Run("manifests", func(t *testing.T) { manifestsNameFiles(t, dirs[0]) })
 	t.Run("worker's list", func(t *testing.T) { workerList(t, dirs[0]) })
 	t.Run("licenses", func(t *testing.T) { licensesAreWhole(t, dirs[0]) })
 	t.Run("module", func(t *testing.T) { moduleIsSmall(t, dirs[0]) })
@@ -156,16 +159,53 @@ func workerList(t *testing.T, dir string) {
 		}
 		listed[name] = true
 	}
+	left := map[string]bool{}
 	for name := range present {
-		if name != "worker.js" && name != "_headers" && !strings.HasSuffix(name, ".wasm.js") && path.Ext(name) != ".py" && !listed[name] {
-			t.Errorf("%s is not kept for offline use", name)
+		switch {
+		case listed[name] == (Online(name) != ""):
+			t.Errorf("%s is kept: %v, and %q is why not", name, listed[name], Online(name))
+		case !listed[name] && strings.HasSuffix(name, ".wasm.js"):
+			left["*.wasm.js"] = true
+		case !listed[name] && path.Dir(name) == screenshots:
+			left[screenshots] = true
+		case !listed[name]:
+			left[name] = true
 		}
 	}
-	if listed["worker.js"] {
-		t.Error("the worker keeps itself and would never change")
+	// The worker would never change if it kept itself, and never be installed if it asked for what hosts do not publish.
+	if want := []string{"*.wasm.js", "_headers", "embed.js", screenshots, "vrametre.js", "vrametre.py", "worker.js"}; !slices.Equal(slices.Sorted(maps.Keys(left)), want) {
+		t.Errorf("not kept: %q", slices.Sorted(maps.Keys(left)))
 	}
-	if listed["_headers"] {
-		t.Error("the worker asks for a file that hosts do not publish, and would never be installed")
+	for name, kept := range map[string]bool{"python/exporter.py": true, "schema/request.json": true, "vrametre.d.ts": false, "embed.d.ts": false, SingleName: false, "figures/memory.fr.png": false} {
+		if (Online(name) == "") != kept {
+			t.Errorf("%s is kept: %v", name, !kept)
+		}
+	}
+	// Each reason holds for something.
+	for _, o := range online {
+		if o.why == "" {
+			t.Errorf("%s: no reason", o.pattern)
+		}
+		if _, err := path.Match(o.pattern, ""); err != nil {
+			t.Errorf("%s: %v", o.pattern, err)
+		}
+	}
+}
+
+// manifestsNameFiles looks for the pictures of the manifests.
+func manifestsNameFiles(t *testing.T, dir string) {
+	present := files(t, dir)
+	for _, lang := range content.Langs {
+		name := (&Site{}).Manifest(lang)
+		var m manifest
+		if err := json.Unmarshal(present[name], &m); err != nil {
+			t.Fatal(err)
+		}
+		for _, image := range append(m.Icons, m.Screenshots...) {
+			if len(present[path.Join(path.Dir(name), image.Src)]) == 0 {
+				t.Errorf("%s: there is no %s", name, image.Src)
+			}
+		}
 	}
 }
 
@@ -261,13 +301,7 @@ func TestWebManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var m struct {
-			Name, Description, Lang, Scope, Display string
-			ShortName                               string `json:"short_name"`
-			StartURL                                string `json:"start_url"`
-			Icons                                   []struct{ Src, Sizes, Purpose string }
-			Shortcuts                               []struct{ Name, URL string }
-		}
+		var m manifest
 		if err := json.Unmarshal(text, &m); err != nil {
 			t.Fatal(err)
 		}
@@ -292,6 +326,22 @@ func TestWebManifests(t *testing.T) {
 		}
 		if len(m.Shortcuts) != 3 || resolve(m.Shortcuts[0].URL) != start || resolve(m.Shortcuts[1].URL) != start+"atelier/" || resolve(m.Shortcuts[2].URL) != start+"oom/" {
 			t.Errorf("%s: shortcuts %+v", lang, m.Shortcuts)
+		}
+		if len(m.Files) != 1 || resolve(m.Files[0].Action) != start+"atelier/" || !slices.Contains(m.Files[0].Accept["application/octet-stream"], ".safetensors") {
+			t.Errorf("%s: files %+v", lang, m.Files)
+		}
+		if resolve(m.Share.Action) != start+"oom/" || m.Share.Method != "GET" || m.Share.Params["text"] != "text" {
+			t.Errorf("%s: share %+v", lang, m.Share)
+		}
+		forms := map[string]int{}
+		for _, s := range m.Screenshots {
+			forms[s.Form]++
+			if s.Label == "" || strings.Contains(s.Label, ".") || !strings.HasSuffix(s.Src, "."+string(lang)+".webp") {
+				t.Errorf("%s: screenshot %+v", lang, s)
+			}
+		}
+		if forms["wide"] < 2 || forms["narrow"] < 2 {
+			t.Errorf("%s: screenshots %v", lang, forms)
 		}
 		sizes := map[string]bool{}
 		for _, icon := range m.Icons {

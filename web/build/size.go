@@ -118,7 +118,7 @@ func sizeOfFiles(w io.Writer, dir string) error {
 func firstVisit(name string) bool {
 	for _, start := range []string{Lesson + ".", "early.", "boot.", "charts.", "style.", "index.html", "manifest.webmanifest", "icon.svg"} {
 		if strings.HasPrefix(name, start) {
-			return neededOffline(name)
+			return Online(name) == ""
 		}
 	}
 	return false

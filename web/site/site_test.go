@@ -202,8 +202,13 @@ func TestAddresses(t *testing.T) {
 						t.Errorf("%s: nothing is called %s", p.Path, address)
 					}
 				default:
-					if _, err := os.Stat(filepath.Join(dir, path.Join(path.Dir(p.Path), u.Path))); err != nil {
+					file := path.Join(path.Dir(p.Path), u.Path)
+					if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 						t.Errorf("%s: %s leads nowhere", p.Path, address)
+					}
+					// Offline, every link leads somewhere but the one to the site in one file.
+					if why := build.Online(file); why != "" && file != build.SingleName {
+						t.Errorf("%s: %s is not kept for offline use: %s", p.Path, address, why)
 					}
 				}
 			}

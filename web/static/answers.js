@@ -46,5 +46,5 @@ export function wholeEngine(root, { started, around = (run) => run() } = {}) {
 }
 
 export function unavailable(failure) {
-  return Object.assign(new Error(`the engine is not running: ${failure.message}`), { code: "engine-unavailable" });
+  return Object.assign(new Error(`the engine is not running: ${failure.message}`), { code: "engine-unavailable", cause: failure });
 }

@@ -7,6 +7,7 @@ import { banner } from "./banner.js";
 import { figures } from "./figures.js";
 import { integrate } from "./integrate.js";
 import { register } from "./register.js";
+import { started } from "./started.js";
 
 const root = new URL(".", document.currentScript.src || location.href); // in one file, scripts have no address
 const program = PROGRAMS[document.documentElement.dataset.program];
@@ -81,7 +82,7 @@ async function wake() {
   try {
     const go = new Go();
     const instance = await load(root, program, go.importObject, {
-      started: self.vrametrePage,
+      started: started(root, program.compressed),
       progress: (share) => body.style.setProperty("--loaded", share),
     });
     body.dataset.engine = "running";

@@ -1,4 +1,5 @@
 // Loads WebAssembly modules, wherever the page lies.
+import { gunzip } from "./gunzip.js";
 
 // load compiles and instantiates a module of the build, below the address root.
 // Its download may have been started before; progress is told the share that
@@ -33,7 +34,7 @@ async function plainly(response, progress) {
     cancel: (reason) => reader.cancel(reason),
   });
   const bytes =
-    head[0] === 0x1f && head[1] === 0x8b ? received.pipeThrough(new DecompressionStream("gzip")) : received;
+    head[0] === 0x1f && head[1] === 0x8b ? received.pipeThrough(gunzip()) : received;
   let seen = 0;
   const counted = new TransformStream({
     transform(chunk, queue) {

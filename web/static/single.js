@@ -1,9 +1,11 @@
 // Starts the edition in one file. All that pages load lies in it, compressed, in
 // scripts of a kind that no browser runs, by the names that the site gives it.
+import { gunzip } from "./gunzip.js";
+
 const held = new Map([...document.querySelectorAll("script[data-file]")].map((script) => [script.dataset.file, script.textContent]));
 
 const packed = (name) => new Response(Uint8Array.from(atob(held.get(name)), (c) => c.charCodeAt(0)));
-const unpacked = (name) => new Response(packed(name).body.pipeThrough(new DecompressionStream("gzip"))).text();
+const unpacked = (name) => new Response(packed(name).body.pipeThrough(gunzip())).text();
 
 // The page's scripts are let in by the policy, which names their hashes.
 self.vrametreScript = async (name) => {

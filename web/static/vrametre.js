@@ -20,4 +20,26 @@ async function download(address) {
   return new Response(await readFile(address));
 }
 
-export const { estimate, explain, presets } = answers(async (question, ...args) => JSON.parse((await engine())[question](...args)));
+const own = answers(async (question, ...args) => JSON.parse((await engine())[question](...args)));
+
+// A page may hold this module from a cache when the engine that it names is gone
+// from the site: the module of today, under an address that no cache knows, names
+// the one of today.
+let newer;
+
+const lasting = (name) => async (...args) => {
+  try {
+    return await own[name](...args);
+  } catch (failure) {
+    if (!failure.cause?.missing || import.meta.url.includes("?")) throw failure;
+    newer ??= import(`${new URL("vrametre.js", root)}?${Date.now()}`).catch(() => {
+      newer = undefined;
+      throw failure;
+    });
+    return (await newer)[name](...args);
+  }
+};
+
+export const estimate = lasting("estimate");
+export const explain = lasting("explain");
+export const presets = lasting("presets");

@@ -78,7 +78,12 @@ func (p *Page) keepModel() {
 	if p.name != view.PageWorkshop {
 		return
 	}
-	if given := p.session.State().Setup.Import; given != nil && !given.Carried() {
+	p.keep(p.session.State().Setup.Import)
+}
+
+// keep keeps a model's text in this tab where no address carries it.
+func (p *Page) keep(given *view.Import) {
+	if given != nil && !given.Carried() {
 		p.document.Keep(given.Text)
 	} else {
 		p.document.Keep("")

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"iter"
+	"strings"
 	"time"
 
 	"vrametre/calc"
@@ -30,6 +31,25 @@ func (p *Page) pasted(text string) {
 			p.read()
 		}
 	})
+}
+
+// Share takes a text that another application hands over: a message is
+// explained here, a model is for the workshop.
+func (p *Page) Share(text string) {
+	c := p.island(island.OOM)
+	if !calc.Whole || c == nil || strings.TrimSpace(text) == "" {
+		return
+	}
+	if given := view.Shared(text); given != nil {
+		state := p.session.State()
+		state.Setup = state.Setup.WithImport(given)
+		p.keep(given)
+		p.document.Visit(view.PageWorkshop, state.Fragment())
+		return
+	}
+	c.JSValue().Call("querySelector", `[data-field="`+island.FieldMessage+`"]`).Set("value", text)
+	c.JSValue().Call("scrollIntoView")
+	p.pasted(text)
 }
 
 // later calls f after a time, guarded.

@@ -29,6 +29,8 @@ type Document interface {
 	// Fragment writes the state into the address, without a new entry in the
 	// history; "" is no state.
 	Fragment(state string)
+	// Visit leaves for another page of this language, with a state, in the place of this one.
+	Visit(page, state string)
 	// Copy copies the address with a state, and tells whether it could.
 	Copy(fragment string, done func(bool))
 	// WhenSeen calls f once, when the island of a name comes into view.

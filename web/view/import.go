@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vrametre/calc"
+	"vrametre/calc/oom"
 	"vrametre/calc/read"
 	"vrametre/content"
 )
@@ -47,6 +48,27 @@ func Drop(files []calc.File) (*Import, error) {
 		_, err = calc.Read(calc.Request{Model: i.model})
 	}
 	return i, err
+}
+
+// Shared is the model of a text that comes without a word about what it is; nil
+// where it holds a message, or no model.
+func Shared(text string) *Import {
+	if Short(text) && oom.Parse(text).Kind != oom.KindUnrecognised {
+		return nil
+	}
+	i := Paste(text)
+	if _, err := calc.Read(calc.Request{Model: i.model}); err != nil {
+		return nil
+	}
+	return i
+}
+
+// ModelFiles are the endings of the names of files that Drop reads, by their
+// type: what an operating system may be told.
+var ModelFiles = map[string][]string{
+	"application/octet-stream": {".safetensors", ".gguf", ".onnx", ".pt", ".pth", ".ckpt", ".bin"},
+	"application/json":         {".json"},
+	"text/plain":               {".txt"},
 }
 
 // maxCarried bounds the text that an address carries, in bytes as they stand there.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
@@ -293,4 +294,43 @@ func TestStated(t *testing.T) {
 	if _, rows := pasted(smallNet).Stated(&scene.Now, content.English); rows != nil {
 		t.Errorf("a printed model states %+v", rows)
 	}
+}
+
+// A text that comes without a word is a model where it reads as one and holds no message.
+func TestShared(t *testing.T) {
+	const message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 384.00 MiB. GPU 0 has a total capacity of 7.79 GiB"
+	for _, c := range []struct {
+		text  string
+		model bool
+	}{
+		{smallNet, true}, {stack, true}, {`{"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 2, "vocab_size": 100, "n_positions": 64}`, true},
+		{message, false}, {smallNet + "\n" + message, false}, {"Bonjour (à tous) : 3", false}, {"https://example.org/(a)", false}, {"{}", false}, {"", false},
+	} {
+		if got := Shared(c.text); (got != nil) != c.model || got != nil && got.Text != c.text {
+			t.Errorf("%.40q: %+v", c.text, got)
+		}
+	}
+}
+
+// Files whose names end as the system is told are not refused for their kind.
+func TestModelFiles(t *testing.T) {
+	if err := dropped("x.xyz", "\x00\x01\x02"); err == nil || err.Code != "file-kind" {
+		t.Errorf("a file of no kind: %v", err)
+	}
+	starts := map[string]string{".gguf": "GGUF\x03", ".json": `{"model_type": "gpt2"}`, ".txt": smallNet}
+	for _, endings := range ModelFiles {
+		for _, ending := range endings {
+			content := cmp.Or(starts[ending], "\x00\x01\x02") // others are known by their name
+			if err := dropped("x"+ending, content); err != nil && err.Code == "file-kind" {
+				t.Errorf("x%s is refused: %v", ending, err)
+			}
+		}
+	}
+}
+
+func dropped(name, content string) *calc.Error {
+	_, err := Drop([]calc.File{{Name: name, Source: strings.NewReader(content), Size: int64(len(content))}})
+	var fault *calc.Error
+	errors.As(err, &fault)
+	return fault
 }
