@@ -262,3 +262,24 @@ func TestTextsAreUsedAndPresent(t *testing.T) {
 		}
 	}
 }
+
+// What runs with the rights to publish is named by the commit that was read: a
+// tag can be moved to another.
+func TestActionsArePinned(t *testing.T) {
+	workflows, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
+	if err != nil || len(workflows) == 0 {
+		t.Fatal(workflows, err)
+	}
+	pinned := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, name := range workflows {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if _, action, ok := strings.Cut(line, "uses: "); ok && !pinned.MatchString(action) {
+				t.Errorf("%s: %s", name, action)
+			}
+		}
+	}
+}

@@ -116,7 +116,7 @@ func sizeOfFiles(w io.Writer, dir string) error {
 
 // firstVisit says what the French page loads when first opened on the web.
 func firstVisit(name string) bool {
-	for _, start := range []string{Lesson + ".", "early.", "boot.", "charts.", "style.", "index.html", "manifest.webmanifest", "icon.svg"} {
+	for _, start := range []string{Lesson + ".", "early.", "boot.", "recover.", "charts.", "style.", "index.html", "manifest.webmanifest", "icon.svg"} {
 		if strings.HasPrefix(name, start) {
 			return Online(name) == ""
 		}
