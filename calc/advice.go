@@ -144,14 +144,16 @@ const adviceWork = 20_000_000
 
 // Advise recomputes a request with each change that could help, and with pairs of the best ones where no single
 // change fits, handing out each as it is known: all of them take many walks. What saves nothing is kept: its costs
-// say why. Request.Want decides whether the largest batch of each is searched. The error is the request's own.
-func Advise(r Request) iter.Seq2[Advice, error] {
+// say why. Request.Want decides whether the largest batch of each is searched. rest is that of EstimateInPieces, or nil.
+// The error is the request's own.
+func Advise(r Request, rest func() bool) iter.Seq2[Advice, error] {
 	return func(yield func(Advice, error) bool) {
 		want := r.Want
 		r.Want = nil
 		q, err := understand(r)
 		var n *network
 		if err == nil {
+			q.work.rest = rest
 			n, err = q.resolve()
 		}
 		var one run
@@ -190,7 +192,7 @@ const topChanges = 4
 // advise yields every advice until told to stop; left is how many changes it tried in part or not at all, their number
 // being bounded by adviceWork.
 func (q *query) advise(n *network, now Result, yield func(Advice) bool) (left int) {
-	start := *q.spent
+	start := q.work.spent
 	type tried struct {
 		change
 		Advice
@@ -213,7 +215,7 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) (left in
 				t.change.costs += " " + c.costs
 			}
 		}
-		switch spent := *q.spent - start; {
+		switch spent := q.work.spent - start; {
 		case spent >= 2*adviceWork:
 			left++
 			return t, false
@@ -222,7 +224,7 @@ func (q *query) advise(n *network, now Result, yield func(Advice) bool) (left in
 		case slices.Contains(q.Want, WantMaxBatch):
 			left++
 		}
-		res, err := answer(r, q.spent)
+		res, err := answer(r, q.work)
 		if err != nil {
 			return t, false // the network cannot be changed in that way (an input too small for its kernels)
 		}

@@ -10,7 +10,7 @@ import (
 func advised(t *testing.T, r Request) []Advice {
 	t.Helper()
 	var all []Advice
-	for a, err := range Advise(r) {
+	for a, err := range Advise(r, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,8 +44,8 @@ func TestAdviceIsBounded(t *testing.T) {
 		if (at >= 0) != c.bounded || whole == c.bounded || len(r.Advice) < 3 {
 			t.Errorf("%v: %d pieces of advice, all with their batch: %v, warnings %+v", c.r.Model.Preset, len(r.Advice), whole, r.Warnings)
 		}
-		if *q.spent > 4*adviceWork {
-			t.Errorf("%v: %d events walked", c.r.Model.Preset, *q.spent)
+		if q.work.spent > 4*adviceWork {
+			t.Errorf("%v: %d events walked", c.r.Model.Preset, q.work.spent)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestAdviseIsTheAnswersAdvice(t *testing.T) {
 
 func TestAdviseStops(t *testing.T) {
 	n := 0
-	for range Advise(Request{}) {
+	for range Advise(Request{}, nil) {
 		if n++; n == 3 {
 			break
 		}
@@ -104,7 +104,7 @@ func TestAdviseStops(t *testing.T) {
 
 func TestAdviseRefuses(t *testing.T) {
 	n := 0
-	for _, err := range Advise(Request{Model: Model{Preset: "nothing"}}) {
+	for _, err := range Advise(Request{Model: Model{Preset: "nothing"}}, nil) {
 		var e *Error
 		if n++; !errors.As(err, &e) || e.Code != "preset-unknown" {
 			t.Errorf("%v", err)

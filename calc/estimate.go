@@ -4,6 +4,7 @@
 package calc
 
 import (
+	"errors"
 	"slices"
 
 	"vrametre/calc/cuda"
@@ -13,15 +14,40 @@ import (
 )
 
 // Estimate answers r. Its error is an *Error.
-func Estimate(r Request) (Result, error) { return answer(r, new(int64)) }
+func Estimate(r Request) (Result, error) { return answer(r, &work{}) }
 
-// answer is Estimate, adding to spent what it takes.
-func answer(r Request, spent *int64) (Result, error) {
+// EstimateInPieces is Estimate for a caller with other things to do: rest is called between pieces of the work, none of
+// them longer than compiling the network or walking it once. Where rest is false the work ends with ErrStopped.
+func EstimateInPieces(r Request, rest func() bool) (Result, error) {
+	return answer(r, &work{rest: rest})
+}
+
+// ErrStopped is the error of work that its caller has stopped.
+var ErrStopped = errors.New("calc: stopped")
+
+// work is what goes into one answer and those that it is made of.
+type work struct {
+	// spent is what has been done so far, in walked events.
+	spent   int64
+	rest    func() bool
+	stopped bool
+}
+
+// goesOn is asked before each piece.
+func (w *work) goesOn() bool {
+	if w.rest != nil && !w.stopped {
+		w.stopped = !w.rest()
+	}
+	return !w.stopped
+}
+
+// answer is Estimate, as a part of w.
+func answer(r Request, w *work) (Result, error) {
 	q, err := understand(r)
 	if err != nil {
 		return Result{}, err
 	}
-	q.spent = spent
+	q.work = w
 	n, err := q.resolve()
 	if err != nil {
 		return Result{}, err
@@ -36,12 +62,15 @@ type run struct {
 }
 
 func (q *query) compile(n *network, batch int64) (run, error) {
+	if !q.work.goesOn() {
+		return run{}, ErrStopped
+	}
 	g, err := q.record(n, batch)
 	if err != nil {
 		return run{}, err
 	}
 	p := g.Compile()
-	*q.spent += compileWork * int64(len(p.Events))
+	q.work.spent += compileWork * int64(len(p.Events))
 	return run{g, p}, countable(p, batch)
 }
 
@@ -61,7 +90,7 @@ const compileWork = 5
 
 // walk replays p and counts what that takes, in events.
 func (q *query) walk(p *torch.Program, c walk.Config, sink walk.Sink) *walk.Walk {
-	*q.spent += int64(c.Iterations) * int64(len(p.Events))
+	q.work.spent += int64(c.Iterations) * int64(len(p.Events))
 	return walk.Run(p, c, sink)
 }
 
@@ -139,6 +168,9 @@ func (q *query) estimate(n *network) (Result, error) {
 	a := cuda.New(q.allocator(0))
 	cfg := q.walkConfig()
 	cfg.Extra = q.beside(p, q.Batch)
+	if !q.work.goesOn() {
+		return Result{}, ErrStopped
+	}
 	w := q.walk(p, cfg, a)
 	var res Result
 	for _, v := range p.Params {
@@ -175,7 +207,7 @@ func (q *query) estimate(n *network) (Result, error) {
 	if slices.Contains(q.Want, WantTimeline) {
 		q.timeline(&res, w, p)
 	}
-	if slices.Contains(q.Want, WantBlocks) {
+	if slices.Contains(q.Want, WantBlocks) && q.work.goesOn() {
 		q.blocks(&res, w, p)
 	}
 	if slices.Contains(q.Want, WantLayers) {
@@ -206,6 +238,9 @@ func (q *query) estimate(n *network) (Result, error) {
 		if left > 0 {
 			one.g.Warn("advice-bounded", "left", left)
 		}
+	}
+	if q.work.stopped {
+		return Result{}, ErrStopped
 	}
 	for _, v := range one.g.Warnings {
 		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})

@@ -76,6 +76,9 @@ func (s *search) at(batch int64) (*torch.Program, error) {
 }
 
 func (s *search) fits(p *torch.Program, batch int64) bool {
+	if !s.q.work.goesOn() {
+		return false
+	}
 	s.alloc.Reset()
 	s.cfg.Extra = s.q.beside(p, batch)
 	return !s.q.walk(p, s.cfg, s.alloc).OutOfMemory
@@ -100,6 +103,9 @@ func (s *search) solve() int64 {
 	cfg := s.cfg
 	cfg.Iterations = min(cfg.Iterations, 2)
 	live := func(p *torch.Program, batch int64) bool {
+		if !s.q.work.goesOn() {
+			return false
+		}
 		cfg.Extra = s.q.beside(p, batch)
 		return s.q.walk(p, cfg, nil).Peak <= s.q.budget.Usable
 	}

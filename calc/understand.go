@@ -69,8 +69,7 @@ type query struct {
 	rough    bool
 	zeroAt   int
 	keepGrad bool
-	// spent is the work done so far, in walked events.
-	spent *int64
+	work     *work
 }
 
 func choice(field, value, def string, allowed []string) (string, error) {
@@ -85,7 +84,7 @@ func choice(field, value, def string, allowed []string) (string, error) {
 
 // understand fills the defaults and checks every field.
 func understand(r Request) (*query, error) {
-	q := &query{Request: r, spent: new(int64)}
+	q := &query{Request: r, work: &work{}}
 	for _, c := range []struct {
 		field   string
 		value   *string

@@ -27,10 +27,12 @@ type figures struct {
 	subject *figure.Subject
 	// paused says that the subject is whole: the reader is not moving anything.
 	paused bool
-	// curves holds the memory by batch size for the settings that key names.
-	curve *figure.Curve
-	plan  *figure.Plan
-	key   view.State
+	// curve is the memory by batch size for the settings that key names, plan
+	// the one being computed, tracing says that it goes on.
+	curve   *figure.Curve
+	plan    *figure.Plan
+	tracing bool
+	key     view.State
 }
 
 type shownFigure struct {
@@ -373,35 +375,39 @@ func (f *figures) drawAll() {
 func (f *figures) trace() {
 	s := f.subject
 	at := slices.IndexFunc(f.all, func(shown *shownFigure) bool { return shown.name == figure.Memory })
-	if at < 0 || !f.all[at].visible || !f.paused || f.plan != nil || s.Now.MaxBatch == nil {
+	if at < 0 || !f.all[at].visible || !f.paused || f.tracing || s.Now.MaxBatch == nil {
 		return
 	}
-	if f.curve != nil && s.Request.Batch <= f.curve.Top {
-		return
+	if f.plan == nil {
+		if f.curve != nil && s.Request.Batch <= f.curve.Top {
+			return
+		}
+		f.plan = figure.NewPlan(s.Request, *s.Now.MaxBatch)
 	}
-	plan := figure.NewPlan(s.Request, *s.Now.MaxBatch)
-	f.plan = plan
-	f.d.After(0, func() { f.page.Guard(func() { f.traceOn(plan, f.all[at]) }) })
+	f.tracing = true
+	f.d.After(0, func() { f.page.Guard(func() { f.traceOn(f.all[at]) }) })
 }
 
-func (f *figures) traceOn(plan *figure.Plan, shown *shownFigure) {
-	if f.plan != plan { // other settings meanwhile
+func (f *figures) traceOn(shown *shownFigure) {
+	plan := f.plan
+	if f.tracing = plan != nil && f.paused; !f.tracing { // the reader moves something
 		return
 	}
 	for began := time.Now(); time.Since(began) < slice; {
 		done, err := plan.Step()
 		if err != nil {
+			f.tracing = false
 			if !ui.IsFault(err) { // a model that has no answer at some batch has no curve
 				f.d.Failed(err)
 			}
 			return
 		}
 		if done {
-			f.curve, f.plan = plan.Curve(), nil
+			f.curve, f.plan, f.tracing = plan.Curve(), nil, false
 			f.subject.Curve = f.curve
 			f.draw(shown, figure.Always|figure.Late)
 			return
 		}
 	}
-	f.d.After(0, func() { f.page.Guard(func() { f.traceOn(plan, shown) }) })
+	f.d.After(0, func() { f.page.Guard(func() { f.traceOn(shown) }) })
 }

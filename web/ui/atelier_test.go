@@ -11,14 +11,20 @@ import (
 // quietDocument is a document where nothing is shown.
 type quietDocument struct{ Document }
 
-func (quietDocument) Remembered() string          { return "" }
-func (quietDocument) Remembers() bool             { return true }
-func (quietDocument) Kept() string                { return "" }
-func (quietDocument) Frame(func())                {}
-func (quietDocument) After(time.Duration, func()) {}
-func (quietDocument) Show(view.Figures, bool)     {}
-func (quietDocument) Fragment(string)             {}
-func (quietDocument) Failed(error)                {}
+func (quietDocument) Remembered() string { return "" }
+func (quietDocument) Remembers() bool    { return true }
+func (quietDocument) Kept() string       { return "" }
+func (quietDocument) Frame(func())       {}
+
+// After waits for nothing: what is to be done at once is.
+func (quietDocument) After(d time.Duration, f func()) {
+	if d == 0 {
+		f()
+	}
+}
+func (quietDocument) Show(view.Figures, bool) {}
+func (quietDocument) Fragment(string)         {}
+func (quietDocument) Failed(error)            {}
 
 func workshop(t *testing.T, fragment string) *Page {
 	t.Helper()

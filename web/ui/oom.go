@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"iter"
 	"strings"
 	"time"
 
@@ -115,51 +114,37 @@ func (p *Page) example() {
 	p.read()
 }
 
-// adviser has the engine try changes one by one, so that none holds the page.
-type adviser struct {
-	state   view.State
-	started bool
-	stop    func()
-}
-
-// advise starts over where the state has changed.
+// advise has the engine try every change, where the advice shown is another state's.
 func (p *Page) advise() {
 	if !calc.Whole {
 		return
 	}
 	c := p.island(island.Remedies)
 	state := p.scene.State
-	if c == nil || p.shown.Workshop.Fault != "" || p.adviser.started && p.adviser.state == state {
+	if c == nil || p.shown.Workshop.Fault != "" || p.advised != nil && *p.advised == state {
 		return
 	}
-	if p.adviser.started {
-		p.adviser.stop()
-	}
-	next, stop := iter.Pull2(calc.Advise(state.AdviceRequest()))
-	p.adviser = adviser{state: state, started: true, stop: stop}
+	// What was found for another state stays until this one's is complete: rows that come and go say nothing.
+	p.advised, p.shown.AdviceMissing = nil, c.inPlace
 	var found []calc.Advice
-	var step func()
-	step = func() {
-		if p.adviser.state != state {
-			return
-		}
-		a, err, more := next()
-		switch {
-		case err != nil && !IsFault(err):
-			p.document.Failed(err)
-		case err == nil && more:
-			found = append(found, a)
-			p.later(0, step)
-		default:
-			p.shown.Advice, p.shown.AdviceMissing = found, false
-			p.render()
-			if !c.inPlace {
-				c.inPlace = true
-				p.later(0, func() { p.place(c) })
+	var err error
+	p.take(func(rest func() bool) {
+		for a, failed := range calc.Advise(state.AdviceRequest(), rest) {
+			if err = failed; err == nil {
+				found = append(found, a)
 			}
 		}
-	}
-	// What was found for another state stays until this one's is complete: rows that come and go say nothing.
-	p.shown.AdviceMissing = c.inPlace
-	p.later(0, step)
+	}, func() {
+		if err != nil && !IsFault(err) {
+			p.document.Failed(err)
+			return
+		}
+		p.advised = &state
+		p.shown.Advice, p.shown.AdviceMissing = found, false
+		p.render()
+		if !c.inPlace {
+			c.inPlace = true
+			p.later(0, func() { p.place(c) })
+		}
+	})
 }

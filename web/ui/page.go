@@ -78,7 +78,9 @@ type Page struct {
 	shown   island.View
 	paste   paste
 	pasting pasting
-	adviser adviser
+	inHand  *inHand
+	// advised is the state that the advice shown is for, where it is shown.
+	advised *view.State
 	cancel  bool // the measurement is to stop
 
 	// said is what the toolbar shows until it is replaced or saidID is outdated.
@@ -248,6 +250,7 @@ func (p *Page) say(key string) {
 // refresh asks for one recompute before the next frame, however many changes
 // come before it.
 func (p *Page) refresh() {
+	p.drop()
 	if p.framed {
 		return
 	}
@@ -260,6 +263,7 @@ func (p *Page) refresh() {
 
 // follow shows the state while it may still be moving.
 func (p *Page) follow() {
+	began := time.Now()
 	scene, err := p.scene.Follow(p.session.State())
 	switch {
 	case IsFault(err):
@@ -271,27 +275,28 @@ func (p *Page) follow() {
 		p.scene = scene
 		p.document.Show(p.Figures(), true)
 	}
-	p.settling.wait(p, settleAfter, p.settle)
+	// Moves come no closer than the machine lets them: what it has computed it still has to paint.
+	p.settling.wait(p, settleAfter+2*time.Since(began), p.settle)
 	p.addressing.wait(p, addressAfter, p.writeAddress)
 }
 
 // stillness waits for the reader to keep still. One timer runs at a time, however
 // many moves there are.
 type stillness struct {
-	moved   time.Time
+	until   time.Time
 	waiting bool
 }
 
 // wait calls f when a time has gone by without another call.
 func (w *stillness) wait(p *Page, after time.Duration, f func()) {
-	w.moved = time.Now()
+	w.until = time.Now().Add(after)
 	if w.waiting {
 		return
 	}
 	w.waiting = true
 	var look func()
 	look = func() {
-		if rest := after - time.Since(w.moved); rest > 0 {
+		if rest := time.Until(w.until); rest > 0 {
 			p.document.After(rest, look)
 			return
 		}
@@ -304,7 +309,12 @@ func (w *stillness) wait(p *Page, after time.Duration, f func()) {
 // settle adds what costs more than a move allows.
 func (p *Page) settle() {
 	state := p.session.State()
-	scene, err := view.Compute(state)
+	var scene view.Scene
+	var err error
+	p.take(func(rest func() bool) { scene, err = p.scene.Settle(state, rest) }, func() { p.settled(state, scene, err) })
+}
+
+func (p *Page) settled(state view.State, scene view.Scene, err error) {
 	if calc.Whole && IsFault(err) {
 		p.scene.State = state
 		p.shown.Workshop.Blame(state, err, p.lang)

@@ -94,7 +94,7 @@ func changeText(change string, lang content.Lang) string {
 // AllAdvice asks the engine for every change of a state, with the largest batch of each.
 func AllAdvice(s State) ([]calc.Advice, error) {
 	var list []calc.Advice
-	for a, err := range calc.Advise(s.AdviceRequest()) {
+	for a, err := range calc.Advise(s.AdviceRequest(), nil) {
 		if err != nil {
 			return nil, err
 		}

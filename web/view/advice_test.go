@@ -53,7 +53,7 @@ func TestChangesHaveTexts(t *testing.T) {
 	for _, r := range []calc.Request{
 		{Batch: 4}, {Mode: "infer"}, {ZeroGrad: "zeros"}, {Model: calc.Model{Preset: "vit_b_16"}, Attention: "math", Batch: 2}, {Model: calc.Model{Preset: "gpt_small"}, Batch: 4}, {Precision: "amp-fp16"},
 	} {
-		for a, err := range calc.Advise(r) {
+		for a, err := range calc.Advise(r, nil) {
 			if err != nil {
 				t.Fatal(err)
 			}

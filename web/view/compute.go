@@ -7,32 +7,50 @@ import (
 
 // Compute asks calc the state's questions. It fails only where calc does: for
 // the lesson's states it does not, and for the workshop's with a *calc.Error.
-func Compute(s State) (Scene, error) {
-	return compute(s, calc.WantMaxBatch, calc.WantLayers, calc.WantTimeline, calc.WantBlocks)
+func Compute(s State) (Scene, error) { return Scene{}.Settle(s, nil) }
+
+// Settle is Compute, with what s knows of it already. rest, if any, is called
+// between pieces of the work, and stops it by being false, with calc.ErrStopped.
+func (s Scene) Settle(to State, rest func() bool) (Scene, error) {
+	want := []string{calc.WantLayers, calc.WantTimeline, calc.WantBlocks}
+	best := s.maxBatch(to)
+	if best == nil {
+		want = append(want, calc.WantMaxBatch)
+	}
+	next, err := compute(to, rest, want)
+	if err == nil && best != nil {
+		next.Now.MaxBatch = best
+	}
+	return next, err
 }
 
 // Follow computes the scene of a state that the reader is still moving. The
-// largest batch costs many walks: it stays known where it cannot have changed,
-// and is left out until Compute otherwise, as the allocator's map is.
+// largest batch costs many walks: it is left out until Settle where s does not
+// know it, and the allocator's map always is.
 func (s Scene) Follow(to State) (Scene, error) {
-	next, err := compute(to, calc.WantLayers, calc.WantTimeline)
-	if err != nil {
-		return Scene{}, err
-	}
-	if to.Side == s.State.Side && to.Optimizer == s.State.Optimizer && to.Device == s.State.Device && to.Setup == s.State.Setup {
-		next.Now.MaxBatch = s.Now.MaxBatch
-	}
-	return next, nil
+	next, err := compute(to, nil, []string{calc.WantLayers, calc.WantTimeline})
+	next.Now.MaxBatch = s.maxBatch(to)
+	return next, err
 }
 
-func compute(s State, want ...string) (Scene, error) {
-	scene := Scene{State: s}
+// maxBatch is the largest batch of a state where s knows it: the one in hand
+// changes nothing about it, nor does the reckoning by hand.
+func (s Scene) maxBatch(of State) *int64 {
+	of.Batch, of.BufferPercent = s.answered.Batch, s.answered.BufferPercent
+	if of != s.answered {
+		return nil
+	}
+	return s.Now.MaxBatch
+}
+
+func compute(s State, rest func() bool, want []string) (Scene, error) {
+	scene := Scene{State: s, answered: s}
 	now, err := s.Ask(content.French)
 	if err != nil {
 		return Scene{}, err
 	}
 	now.Want = want
-	if scene.Now, err = calc.Estimate(now); err != nil {
+	if scene.Now, err = calc.EstimateInPieces(now, rest); err != nil {
 		return Scene{}, err
 	}
 	if s.Setup.Model == "" {

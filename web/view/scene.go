@@ -14,6 +14,8 @@ type Scene struct {
 	State State
 	// Now answers the state's own question.
 	Now calc.Result
+	// answered is the state that Now answers: another than State while that one has no answer.
+	answered State
 	// times8 and infer are computed when they are first asked for: most of what
 	// is in sight while the reader moves a slider needs neither.
 	times8, infer func() *calc.Result
