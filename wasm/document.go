@@ -156,7 +156,7 @@ func (d *document) Show(f view.Figures, moving bool) {
 			p.late = true
 			continue
 		}
-		p.show(d, f)
+		p.show(d, f, moving)
 	}
 	state := f.Scene().State
 	for i := range d.controls {
@@ -216,6 +216,8 @@ type shownChart struct {
 	drawing
 	shape string
 	shown chart.Options
+	// moving says that it was shown so.
+	moving bool
 }
 
 type shownControl struct {
@@ -238,7 +240,7 @@ var drawings = map[string]drawing{
 // unknown stands where a figure is not known while a slider moves.
 const unknown = "…"
 
-func (p *place) show(d *document, f view.Figures) {
+func (p *place) show(d *document, f view.Figures, moving bool) {
 	p.late = false
 	for i := range p.texts {
 		t := &p.texts[i]
@@ -267,11 +269,11 @@ func (p *place) show(d *document, f view.Figures) {
 		}
 	}
 	for i := range p.charts {
-		p.charts[i].show(d, f)
+		p.charts[i].show(d, f, moving)
 	}
 }
 
-func (c *shownChart) show(d *document, f view.Figures) {
+func (c *shownChart) show(d *document, f view.Figures, moving bool) {
 	shape := c.drawing.shape(f)
 	part := c.shown != "" && shape == c.shape
 	options := c.whole
@@ -283,9 +285,9 @@ func (c *shownChart) show(d *document, f view.Figures) {
 		d.Failed(err)
 		return
 	}
-	if text != c.shown {
-		d.window.Call("vrametreDraw", c.element, string(text), part)
-		c.shown, c.shape = text, shape
+	if text != c.shown || c.moving && !moving {
+		d.window.Call("vrametreDraw", c.element, string(text), part, moving)
+		c.shown, c.shape, c.moving = text, shape, moving
 	}
 }
 
@@ -350,7 +352,7 @@ func (d *document) observer(places map[int]*place) (observe func(js.Value)) {
 			p := places[entry.Get("target").Get("vrametrePlace").Int()]
 			p.seen = entry.Get("isIntersecting").Bool()
 			if p.seen && p.late {
-				d.guard(func() { p.show(d, d.last) })
+				d.guard(func() { p.show(d, d.last, false) })
 			}
 		}
 		return nil

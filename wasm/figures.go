@@ -15,7 +15,8 @@ import (
 )
 
 // figures are the drawings of the document. One outside the window does no
-// work: it is drawn when it comes into view, and before the page is printed.
+// work: it is drawn when it comes near, and before the page is printed. One that
+// is near follows once the reader pauses, one in sight at every move.
 type figures struct {
 	d    *document
 	page *ui.Page
@@ -39,7 +40,8 @@ type shownFigure struct {
 	name    string
 	element js.Value
 	parts   map[string]*shownPart
-	visible bool
+	// near: in the window or about to be; inSight: a part of it can be seen.
+	near, inSight bool
 	// behind are the parts that no longer show the subject.
 	behind figure.When
 }
@@ -70,24 +72,31 @@ func newFigures(d *document, page *ui.Page) *figures {
 	for _, element := range d.all("[data-quiz]") {
 		f.bindQuiz(element)
 	}
-	observer := d.window.Get("IntersectionObserver").New(f.handler(func(args []js.Value) {
+	f.observe("25%", func(shown *shownFigure, in bool) { shown.near = in })
+	f.observe("0px", func(shown *shownFigure, in bool) { shown.inSight = in })
+	return f
+}
+
+// observe tells which figures are in the window with a margin around it, and draws those that come.
+func (f *figures) observe(margin string, tell func(*shownFigure, bool)) {
+	observer := f.d.window.Get("IntersectionObserver").New(f.handler(func(args []js.Value) {
 		entries := args[0]
 		for i := range entries.Length() {
 			entry := entries.Index(i)
 			for _, shown := range f.all {
 				if shown.element.Equal(entry.Get("target")) {
-					if shown.visible = entry.Get("isIntersecting").Bool(); shown.visible {
+					in := entry.Get("isIntersecting").Bool()
+					if tell(shown, in); in {
 						f.draw(shown, shown.behind)
 						f.trace()
 					}
 				}
 			}
 		}
-	}), map[string]any{"rootMargin": "25%"})
+	}), map[string]any{"rootMargin": margin})
 	for _, shown := range f.all {
 		observer.Call("observe", shown.element)
 	}
-	return f
 }
 
 func (f *figures) handler(handle func(args []js.Value)) js.Func {
@@ -185,7 +194,7 @@ func (f *figures) look(column int) {
 	f.d.Frame(func() {
 		f.page.Guard(func() {
 			for _, shown := range f.all {
-				if shown.visible {
+				if shown.near {
 					f.draw(shown, figure.Looked)
 				}
 			}
@@ -269,7 +278,7 @@ func (f *figures) show(s *figure.Subject, key view.State, paused, fresh bool) {
 			continue
 		}
 		shown.behind |= changed
-		if shown.visible {
+		if shown.near && (paused || shown.inSight) {
 			f.draw(shown, changed)
 		}
 	}
@@ -375,7 +384,7 @@ func (f *figures) drawAll() {
 func (f *figures) trace() {
 	s := f.subject
 	at := slices.IndexFunc(f.all, func(shown *shownFigure) bool { return shown.name == figure.Memory })
-	if at < 0 || !f.all[at].visible || !f.paused || f.tracing || s.Now.MaxBatch == nil {
+	if at < 0 || !f.all[at].near || !f.paused || f.tracing || s.Now.MaxBatch == nil {
 		return
 	}
 	if f.plan == nil {

@@ -54,11 +54,23 @@ func tooltip(lang content.Lang) string {
 // ticks are the marks of an axis of bytes: the multiples of interval up to max.
 type ticks struct{ interval, max int64 }
 
+// endOf is where an axis ends that has to reach n. The ends are far apart: lengths grow
+// with what the reader moves, under marks that stay where they are.
+func endOf(n int64) int64 {
+	for power := int64(1); ; power *= 10 {
+		for _, step := range []int64{1, 2, 3, 5} {
+			if end := step * power; end >= n {
+				return end
+			}
+		}
+	}
+}
+
 // ticksOf chooses an interval of 1, 2 or 5 times a power of ten that makes two to five marks.
 func ticksOf(max int64) ticks {
 	for power := int64(1); ; power *= 10 {
 		for _, step := range []int64{1, 2, 5} {
-			if interval := step * power; max/interval < 5 {
+			if interval := step * power; max/interval <= 5 {
 				return ticks{interval, max}
 			}
 		}

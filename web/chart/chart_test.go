@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,8 +86,12 @@ func TestWhereStacksTheScene(t *testing.T) {
 			t.Errorf("%+v: the hand's bar is %d, want %d", state, rule, want)
 		}
 		total, _ := f.Number("card.total")
-		if got := []int64{o.XAxis[0].Max, o.XAxis[1].Max}; got[0] != max(rule, peak) || got[1] != max(total, peak) {
-			t.Errorf("%+v: scales %d", state, got)
+		want := []int64{endOf(max(rule, peak)), total}
+		if peak > total {
+			want[1] = endOf(peak)
+		}
+		if got := []int64{o.XAxis[0].Max, o.XAxis[1].Max}; !slices.Equal(got, want) {
+			t.Errorf("%+v: scales %d, want %d", state, got, want)
 		}
 		if line := o.Series[len(o.Series)/2].MarkLine; line == nil || line.Data[0].XAxis != total {
 			t.Errorf("%+v: no line at the card's memory: %+v", state, line)
@@ -108,6 +113,14 @@ func TestWhereSpeaksBothLanguages(t *testing.T) {
 	}
 }
 
+func TestEnds(t *testing.T) {
+	for n, want := range map[int64]int64{1: 1, 4: 5, 6: 10, 10: 10, 11: 20, 871_156_940: 1_000_000_000, 2_000_000_001: 3_000_000_000, 1 << 60: 2_000_000_000_000_000_000} {
+		if got := endOf(n); got != want {
+			t.Errorf("endOf(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
+
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
 		max, interval int64
@@ -117,6 +130,7 @@ func TestTicks(t *testing.T) {
 		{4_091_000_000, 1_000_000_000, "4000000000", "4\u202fGo"},
 		{1_999_999_999, 500_000_000, "1500000000", "1\u202f500\u202fMo"},
 		{999, 200, "800", "800\u202fo"},
+		{1000, 200, "1000", "1\u202f000\u202fo"},
 		{1, 1, "1", "1\u202fo"},
 		{86_000_000_000_000, 20_000_000_000_000, "80000000000000", "80\u202fTo"},
 	} {

@@ -41,7 +41,10 @@ func barsOf(f view.Figures) bars {
 		rule, peak = rule+row.Rule, peak+row.Simulated
 	}
 	b.card, _ = f.Number("card.total")
-	b.scales = [2]int64{max(rule, peak), max(b.card, peak)}
+	b.scales = [2]int64{endOf(max(rule, peak)), b.card}
+	if peak > b.card {
+		b.scales[1] = endOf(peak)
+	}
 	b.names = [2][]string{
 		{
 			view.Text(b.lang, "chart.where.rule", view.Args{"total": rule}),
@@ -136,7 +139,8 @@ func WhereShape(f view.Figures) string {
 }
 
 // WhereMoved is the part of Where's options that follows a slider: lengths,
-// scales and names. Drawing it is half the work of drawing all.
+// scales and names. Drawing it is half the work of drawing all, and while the
+// scales stay as they are a tenth.
 func WhereMoved(f view.Figures) (Options, error) {
 	type series struct {
 		ID   string         `json:"id"`

@@ -2,6 +2,9 @@
 import { complete, init, moved } from "./complete.js";
 
 const drawn = new WeakMap();
+const ends = new WeakMap(); // of the axes of each, as a text
+
+const endsOf = ({ xAxis }) => xAxis.map(({ max }) => max).join();
 
 const sizes = new ResizeObserver((entries) => {
   for (const { target, contentRect } of entries) {
@@ -15,6 +18,7 @@ self.vrametreCharts = {
     const parsed = complete(JSON.parse(options), getComputedStyle(element).fontFamily);
     let chart = drawn.get(element);
     if (chart) {
+      ends.set(element, endsOf(parsed));
       chart.setOption(parsed, true);
       return;
     }
@@ -24,10 +28,19 @@ self.vrametreCharts = {
     chart.setOption(parsed);
     element.replaceChildren(place);
     drawn.set(element, chart);
+    ends.set(element, endsOf(parsed));
     sizes.observe(element);
   },
-  // move changes a part of what an element shows.
-  move(element, options) {
-    drawn.get(element).setOption(moved(JSON.parse(options)), { silent: true });
+  // move changes a part of what an element shows: as fast as can be while the
+  // reader is still moving it.
+  move(element, options, moving) {
+    const chart = drawn.get(element);
+    const parsed = JSON.parse(options);
+    if (moving && endsOf(parsed) === ends.get(element)) {
+      chart.dispatchAction({ type: "stretch", ...parsed }, { flush: true, silent: true });
+      return;
+    }
+    ends.set(element, endsOf(parsed));
+    chart.setOption(moved(parsed), { silent: true });
   },
 };

@@ -8,10 +8,10 @@ export function figures(root) {
   const visible = new WeakSet();
 
   const show = (element, library) => {
-    const { options, moved } = waiting.get(element) ?? {};
+    const { options, moved, moving } = waiting.get(element) ?? {};
     waiting.delete(element);
     if (options !== undefined) library.draw(element, options);
-    if (moved !== undefined) library.move(element, moved);
+    if (moved !== undefined) library.move(element, moved, moving);
   };
   const loaded = () =>
     new Promise((resolve, reject) => {
@@ -45,10 +45,10 @@ export function figures(root) {
   });
 
   // The program hands over an element and its options in JSON, then the parts
-  // of them that change, as often as they do.
-  window.vrametreDraw = (element, options, part) => {
+  // of them that change, as often as they do: moving, while the reader does.
+  window.vrametreDraw = (element, options, part, moving) => {
     const { options: whole } = waiting.get(element) ?? {};
-    waiting.set(element, part ? { options: whole, moved: options } : { options });
+    waiting.set(element, part ? { options: whole, moved: options, moving } : { options });
     if (visible.has(element)) request(element);
     else seen.observe(element);
   };
