@@ -183,6 +183,20 @@ func TestSliderMovesEverything(t *testing.T) {
 		getComputedStyle(document.querySelector(".vessel .k-activations")).getPropertyValue("--share"),
 		document.querySelector("` + slider + `").getAttribute("aria-valuetext"),
 	]`
+	// While the reader moves it the chart is stretched as it stands, to what is drawn anew at the pause.
+	const drawn = `[...document.querySelectorAll(".chart svg path, .chart svg text")].map((part) => part.getAttribute("d") ?? part.textContent).join("\n")`
+	stretched := eval[[]string](tab, `(async () => {
+		const mark = document.querySelector(".chart svg text");
+		const slider = document.querySelector("`+slider+`");
+		slider.value = 30;
+		slider.dispatchEvent(new Event("input", {bubbles: true}));
+		await new Promise(requestAnimationFrame); // the page has asked for this frame first
+		return ["" + mark.isConnected, `+drawn+`];
+	})()`)
+	tab.until(`location.hash.includes("batch=30")`)
+	if got := eval[string](tab, drawn); stretched[0] != "true" || stretched[1] != got {
+		t.Errorf("the chart moves to\n%s\nits marks kept: %s; it is drawn as\n%s", stretched[1], stretched[0], got)
+	}
 	was := eval[[]string](tab, seen)
 	tab.put(slider, "900")
 	tab.until(`location.hash.includes("batch=900")`)

@@ -79,7 +79,7 @@ export function complete(options, fontFamily) {
       axis.axisTick = { show: false };
       label.interval = 0; // every name, however tall its line
     }
-    if (axis.splitLine) axis.splitLine.showMaxLine = false; // where the card's bar may end
+    if (axis.splitLine && axis.gridIndex > 0) axis.splitLine.showMaxLine = false; // the card's own line stands there
   }
   labelled(options);
   for (const series of options.series) {
