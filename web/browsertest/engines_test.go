@@ -166,7 +166,7 @@ func listened(t *testing.T) (root string, server *httptest.Server) {
 	return server.URL + "/", server
 }
 
-// The journeys of a reader in the two other engines: the lesson, the workshop,
+// The journeys of a reader in the two other engines: the lesson, the workshop, a model of theirs,
 // a pasted message, the card, and all of it offline.
 func TestOtherEngines(t *testing.T) {
 	for name, engine := range engines {
@@ -188,10 +188,13 @@ func TestOtherEngines(t *testing.T) {
 			w.explains(root)
 			w.teaches(root)
 			w.calculates(root)
+			w.imports(root)
+			w.whole("import")
 			w.until(`(await navigator.serviceWorker.getRegistration())?.active?.state === "activated"`)
 			server.CloseClientConnections()
 			server.Close()
 			w.staysOffline(root)
+			w.imports(root)
 			w.opensFiles()
 		})
 	}
@@ -234,6 +237,32 @@ func (w window) calculates(root string) {
 	w.until(`location.hash.includes("m=resnet50")`)
 	w.until(`document.querySelector('#result [data-v="params"]').textContent.replace(/\D/g, "") === "25557032"`)
 	w.whole("workshop")
+}
+
+// The reader's own model is pasted, or chosen as a file.
+func (w window) imports(root string) {
+	w.t.Helper()
+	w.open(root + "en/" + workshop)
+	if err := w.Run(`document.querySelector("[data-action=import-open]").click()`, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(`document.activeElement?.dataset.field === "import.text"`)
+	w.put(modelText, smallPrint)
+	w.until(params + ` === "754" && location.hash.includes("text=")`)
+	file := filepath.Join(w.t.TempDir(), "tête.onnx")
+	if err := os.WriteFile(file, onnx(), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.press("#import-file", file)
+	w.until(params + ` === "65" && document.querySelector(".import").textContent.includes("tête.onnx")`)
+	if err := os.WriteFile(file, []byte("not a model"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.press("#import-file", file)
+	w.until(`document.querySelector("#import-trouble").textContent.length > 20`)
+	if got := w.text("#result [data-v=params]"); got != "65" {
+		w.t.Errorf("a file that is none leaves %q", got)
+	}
 }
 
 // A pasted message is explained.
