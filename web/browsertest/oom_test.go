@@ -171,7 +171,7 @@ func TestChooseACard(t *testing.T) {
 	tab.until(`location.hash.includes("desk=yes") && document.querySelector("[data-field=use]").value === "307"`)
 	tab.put("[data-field=memory]", "6")
 	eval[any](tab, `document.querySelector("[data-value=memory]").click()`)
-	tab.until(`location.hash.includes("gpu=other&total=6000000000")`)
+	tab.until(`location.hash.includes("gpu=other&desk=yes&total=6000000000")`)
 	if kept := eval[string](tab, `JSON.stringify(localStorage)`); strings.Contains(kept, "vrametre.card") {
 		t.Errorf("kept without being asked to: %s", kept)
 	}
