@@ -336,11 +336,11 @@ func (p *picture) table(n *html.Node, x, y, w float64) float64 {
 	for _, row := range rows {
 		left, tall := x, wordSize*leading+5
 		for i, cell := range row {
-			start := left
 			if i > 1 { // numbers end their column
-				start += widths[i] - width(p.runs([]*html.Node{cell}), wordSize)
+				p.text([][]run{p.runs([]*html.Node{cell})}, left+widths[i], at, "end")
+			} else {
+				p.words(cell, left, at, w)
 			}
-			p.words(cell, start, at, w)
 			for _, kid := range children(cell) {
 				if kid.Data == "svg" {
 					tall += p.svg(kid, left, at+wordSize*leading+1, widths[i]) + 2
@@ -360,9 +360,13 @@ func (p *picture) words(n *html.Node, x, y, w float64) float64 {
 }
 
 func (p *picture) wordsOf(nodes []*html.Node, x, y, w float64) float64 {
-	all := lines(p.runs(nodes), wordSize, w)
+	return p.text(lines(p.runs(nodes), wordSize, w), x, y, "start")
+}
+
+// text writes lines that begin, or end, at x, and returns their height.
+func (p *picture) text(all [][]run, x, y float64, anchor string) float64 {
 	for i, line := range all {
-		p.write(`<text x="%s" y="%s">`, number(x), number(y+float64(i)*wordSize*leading+wordSize))
+		p.write(`<text x="%s" y="%s" text-anchor="%s">`, number(x), number(y+float64(i)*wordSize*leading+wordSize), anchor)
 		for _, r := range line {
 			weight := ""
 			if r.bold {

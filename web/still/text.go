@@ -36,13 +36,17 @@ type run struct {
 	colour string
 }
 
-// width in pixels.
+// spare is how much wider words are in the fonts of readers who have not ours:
+// DejaVu Sans, the widest of those that usually stand in.
+const spare = 1.13
+
+// width in pixels, with room for other fonts.
 func (r run) width(size float64) float64 {
 	face := faces[0]
 	if r.bold {
 		face = faces[1]
 	}
-	return float64(font.MeasureString(face, r.text)) / float64(fixed.I(1)) * size / 100
+	return float64(font.MeasureString(face, r.text)) / float64(fixed.I(1)) * size / 100 * spare
 }
 
 func width(runs []run, size float64) float64 {
