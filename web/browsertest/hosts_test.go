@@ -4,12 +4,14 @@ import (
 	"archive/zip"
 	"cmp"
 	"fmt"
+	"html"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +32,23 @@ func tool(t *testing.T, name string) (path string, found bool) {
 		t.Logf("%s is not installed: its pages are not tested here", name)
 	}
 	return path, err == nil
+}
+
+// debianPython is the one that Debian's packages are for.
+const debianPython = "/usr/bin/python3"
+
+// having reports whether a command succeeds; a host that needs it is left out as
+// one whose program is missing.
+func having(t *testing.T, what, program string, args ...string) bool {
+	t.Helper()
+	err := exec.Command(program, args...).Run()
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%s is not installed (.ci/hosts installs it on Debian as root)", what)
+		}
+		t.Logf("%s is not installed: its pages are not tested here", what)
+	}
+	return err == nil
 }
 
 // source copies the pages of a host, with the address of the site in them.
@@ -68,14 +87,14 @@ func run(t *testing.T, dir string, environment []string, program string, args ..
 	}
 }
 
-// sphinx builds the document of the directive in a format and returns its folder.
-func sphinx(t *testing.T, program, root, format string) string {
+// sphinx builds a document with the directive in a format and returns its folder.
+func sphinx(t *testing.T, program, document, root, format string) string {
 	t.Helper()
 	module, err := build.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := source(t, "sphinx", root)
+	dir := source(t, document, root)
 	// -W: a warning is an error.
 	run(t, dir, []string{"PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=" + filepath.Join(module, "web", "sphinx")}, program, "-q", "-W", "-b", format, "-d", "doctrees", ".", "out")
 	return filepath.Join(dir, "out")
@@ -88,7 +107,14 @@ var hosts = map[string]func(t *testing.T, root string) (dir string, ok bool){
 		if !ok {
 			return "", false
 		}
-		return sphinx(t, program, root, "html"), true
+		return sphinx(t, program, "sphinx", root, "html"), true
+	},
+	"myst": func(t *testing.T, root string) (string, bool) {
+		program, ok := tool(t, "sphinx-build")
+		if !ok || !having(t, "MyST for Sphinx", debianPython, "-c", "import myst_parser") {
+			return "", false
+		}
+		return sphinx(t, program, "myst", root, "html"), true
 	},
 	"mkdocs": func(t *testing.T, root string) (string, bool) {
 		program, ok := tool(t, "mkdocs")
@@ -214,16 +240,19 @@ func TestSphinxOnPaper(t *testing.T) {
 		return strings.NewReplacer("#", escape+"#", "&", escape+"&").Replace(root + "embed/timeline/#v=1&batch=64&hide=nav,table&lock=side")
 	}
 
-	latex := sphinx(t, program, root, "latex")
+	latex := sphinx(t, program, "sphinx", root, "latex")
 	text := fileWith(t, latex, ".tex")
 	for _, want := range []string{`\sphinxhref{` + link(`\`) + `}{\sphinxincludegraphics`, "timeline.fr}.png", "memory.en}.png", `\caption{Une étape, \sphinxstyleemphasis{opération} par opération.}`, `recall\sphinxhyphen{}weights/\#v=1}{Question}`} {
 		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, `recall\sphinxhyphen{}weights`, "recall-weights")) {
 			t.Errorf("LaTeX: no %s in\n%s", want, text[strings.Index(text, `\begin{document}`):])
 		}
 	}
+	if _, err := os.Stat(filepath.Join(latex, "tank.fr.png")); err == nil || !strings.Contains(text, "}{Le réservoir sans ses nombres}") {
+		t.Errorf("LaTeX: a picture shows what is hidden (%v), or no link stands for it in\n%s", err, text[strings.Index(text, `\begin{document}`):])
+	}
 	same(t, filepath.Join(latex, "timeline.fr.png"), filepath.Join(built, "figures", "timeline.fr.png"))
 
-	book, err := zip.OpenReader(filepath.Join(sphinx(t, program, root, "epub"), "Cours.epub"))
+	book, err := zip.OpenReader(filepath.Join(sphinx(t, program, "sphinx", root, "epub"), "Cours.epub"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +261,7 @@ func TestSphinxOnPaper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`href="` + strings.ReplaceAll(link(""), "&", "&amp;") + `"`, `src="_images/timeline.fr.png"`, `alt="Une étape, opération par opération."`, ">Question<"} {
+	for _, want := range []string{`href="` + strings.ReplaceAll(link(""), "&", "&amp;") + `"`, `src="_images/timeline.fr.png"`, ">Le réservoir sans ses nombres<", `alt="Une étape, opération par opération."`, ">Question<"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("EPUB: no %s in\n%s", want, page)
 		}
@@ -244,6 +273,38 @@ func TestSphinxOnPaper(t *testing.T) {
 	}
 	if _, err := fs.Stat(book, "_images/memory.en.png"); err != nil {
 		t.Error(err)
+	}
+}
+
+// Moodle leaves a teacher's Page as it is, and cleans what is written in a forum:
+// the frame goes, the link stays and leads to the same figure.
+func TestForumsKeepTheLink(t *testing.T) {
+	if !having(t, "bleach", debianPython, "-c", "import bleach") {
+		return
+	}
+	root := serve(t, "/cours/gpu")
+	tab := open(t, root+"#v=1&batch=64", view{})
+	eval[any](tab, `document.querySelector("[data-integrate=timeline]").click()`)
+	snippet := eval[string](tab, `(() => {
+		const format = document.querySelector("[data-choose=format]");
+		format.value = "moodle";
+		format.dispatchEvent(new Event("input", {bubbles: true}));
+		return document.querySelector("#integrate-code").value;
+	})()`)
+	clean := exec.Command(debianPython, filepath.Join("testdata", "hosts", "moodle", "clean.py"))
+	clean.Stdin = strings.NewReader(snippet)
+	out, err := clean.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`^<p></p>\s*<p><a href="([^"]+)" target="_blank"[^>]*>Une étape d’entraînement, opération par opération</a></p>\s*$`).FindSubmatch(out)
+	if link == nil {
+		t.Fatalf("of\n%s\nremains\n%s", snippet, out)
+	}
+	tab.navigate(html.UnescapeString(string(link[1])))
+	tab.awake()
+	if got := eval[string](tab, `document.body.dataset.embed + document.querySelector("[data-control=batch]").value`); got != "timeline64" {
+		t.Errorf("the link leads to %s", got)
 	}
 }
 

@@ -57,6 +57,7 @@ func TestIntegrate(t *testing.T) {
 		"iframe":  frame("src", ` loading="lazy"`),
 		"element": `<script src="` + root + `embed.js" async=""></script>` + "\n" + element,
 		"rst":     ".. vrametre:: timeline\n   :lang: fr\n   :state: " + state + "\n   :theme: dark\n   :hide: settings,result\n   :lock: all",
+		"jupyter": "```{vrametre} timeline\n:lang: fr\n:state: " + state + "\n:theme: dark\n:hide: settings,result\n:lock: all\n```",
 		"myst":    ":::{iframe} " + address + "\n:width: 100%\n" + title + "\n:::",
 		"mkdocs":  "# mkdocs.yml\nextra_javascript:\n  - " + root + "embed.js\n\n" + element,
 		"moodle":  "<p>" + frame("src", "") + "</p>\n<p><a href=\"" + escape(address) + `" target="_blank" rel="noopener">` + title + "</a></p>",

@@ -8,7 +8,7 @@ import (
 )
 
 // Formats of pages that show parts; each has a snippet in web/static/integrate.js.
-var Formats = []string{"iframe", "element", "rst", "myst", "mkdocs", "moodle", "reveal", "link"}
+var Formats = []string{"iframe", "element", "rst", "jupyter", "myst", "mkdocs", "moodle", "reveal", "link"}
 
 // Dialog makes the snippets of the parts of a page; folder is where their pages
 // are, from the site's root. It is empty where a page has none.

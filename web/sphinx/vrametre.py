@@ -14,8 +14,9 @@ In a document::
 
        A caption, if need be.
 
-HTML gets the live figure. PDF, EPUB and all other formats get its picture with
-a link to the live one, or the link alone for parts that have no picture.
+HTML gets the live figure. PDF, EPUB and all other formats get its picture, with
+the settings that the lesson begins with, and a link to the live one; or the link
+alone for parts that have no picture, or whose result is hidden.
 
 Options: ``state`` is the end of an address of the site, after its ``#``;
 ``hide`` lists settings, result, caption, table, tank, nav; ``lock`` lists
@@ -138,7 +139,9 @@ class Vrametre(SphinxDirective):
             height=self.options.get("height", FIGURES[name]), frame="frame" in self.options,
         )  # fmt: skip
         link = nodes.reference("", "", refuri=page)
-        if name in PICTURED:
+        # A picture says what it shows.
+        pictured = name in PICTURED and "result" not in self.options.get("hide", "").split(",")
+        if pictured:
             image = nodes.image(uri=f"{root}figures/{name}.{lang}.png", alt=title)
             image["width"] = "100%"
             node["picture"] = image["uri"]
@@ -146,7 +149,7 @@ class Vrametre(SphinxDirective):
         else:
             link += nodes.Text(title)
         body = nodes.figure("", link)
-        if name not in PICTURED:
+        if not pictured:
             body = nodes.paragraph("", "", link)
             if caption:
                 body += [nodes.Text(" "), *caption.children]

@@ -11,12 +11,13 @@ const element = (tag, attributes, inside = "") =>
 const frame = ({ address, title, height }, source, more) =>
   element("iframe", { [source]: address, title, width: "100%", height, style: "border:0", allow: "clipboard-write", ...more });
 const figure = ({ name, lang, options }) => element("vrametre-figure", { figure: name, lang, ...options });
+const given = ({ lang, options }) => Object.entries({ lang, ...options }).map(([key, value]) => `:${key}: ${value}`);
 
 const snippets = {
   iframe: (part) => frame(part, "src", { loading: "lazy" }),
   element: (part) => `${element("script", { src: part.script, async: "" })}\n${figure(part)}`,
-  rst: ({ name, lang, options }) =>
-    [`.. vrametre:: ${name}`, ...Object.entries({ lang, ...options }).map(([key, value]) => `   :${key}: ${value}`)].join("\n"),
+  rst: (part) => [`.. vrametre:: ${part.name}`, ...given(part).map((line) => `   ${line}`)].join("\n"),
+  jupyter: (part) => ["```{vrametre} " + part.name, ...given(part), "```"].join("\n"),
   myst: ({ address, title }) => `:::{iframe} ${address}\n:width: 100%\n${title}\n:::`,
   mkdocs: (part) => `# mkdocs.yml\nextra_javascript:\n  - ${part.script}\n\n${figure(part)}`,
   moodle: (part) => {
