@@ -8,9 +8,11 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -169,15 +171,146 @@ func TestModuleOfAnotherVersion(t *testing.T) {
 
 // A program imports it under Node, with and without a browser's way to unpack.
 func TestImportedByNode(t *testing.T) {
-	module := (&url.URL{Scheme: "file", Path: filepath.Join(built, "vrametre.js")}).String()
 	for _, first := range []string{"", "delete globalThis.DecompressionStream;"} {
-		script := fmt.Sprintf("import * as engine from %q;\n%sprocess.stdout.write(await (%s)(engine));", module, first, questions)
-		out, err := exec.Command("node", "--input-type=module", "--eval", script).Output()
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		answered(t, string(out))
+		answered(t, inNode(t, first, questions))
 	}
+}
+
+// inNode gives the module to a function under Node, after a first statement, and
+// returns the text that it resolves to.
+func inNode(t *testing.T, first, function string) string {
+	t.Helper()
+	module := (&url.URL{Scheme: "file", Path: filepath.Join(built, "vrametre.js")}).String()
+	script := fmt.Sprintf("import * as engine from %q;\n%sprocess.stdout.write(await (%s)(engine));", module, first, function)
+	out, err := exec.Command("node", "--input-type=module", "--eval", script).Output()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return string(out)
+}
+
+// What no JSON can hold is refused by name and at its place, and the engine goes on.
+func TestImportedWithMistakes(t *testing.T) {
+	text := inNode(t, "", `async ({ estimate, explain }) => {
+		const circle = { layers: [] };
+		circle.layers.push(circle);
+		const told = {};
+		for (const [name, request] of Object.entries({
+			null: null, number: 3, text: "batch", list: [], function: () => 1, promise: Promise.resolve({ batch: 8 }),
+			nan: { batch: NaN }, infinite: { batch: -Infinity }, huge: { batch: 2n ** 80n }, symbol: { precision: Symbol("fp16") }, call: { batch: () => 8 },
+			circle: { model: circle }, map: { device: new Map([["gpu", "tesla-t4"]]) }, set: { want: new Set(["layers"]) }, later: { input: Promise.resolve({ tokens: 8 }) },
+			thrown: { get batch() { throw new Error("mine"); } }, long: { model: { torch: "A".repeat(10e6) } },
+		})) {
+			told[name] = await estimate(request).then(() => "answered", (e) => [e instanceof Error && e.message.length > 10, e.code, e.at, e.cause?.message].filter(Boolean).join(" "));
+		}
+		for (const request of [undefined, {}, { batch: undefined }, { batch: 32n }]) told.lesson = [...(told.lesson ?? []), (await estimate(request)).rule_of_thumb.activations];
+		const nothing = (await explain("")).verdict;
+		told.explained = await Promise.all([[], [null], [3], [{}], [Symbol("x")], [Object.create(null)], ["", null], ["", { language: null }]].map(async (given) => (await explain(...given)).verdict === nothing));
+		return JSON.stringify(told);
+	}`)
+	var got map[string]any
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"null": "true request-syntax", "number": "true request-syntax", "text": "true request-syntax", "list": "true request-syntax", "function": "true request-syntax", "promise": "true request-syntax",
+		"nan": "true field-integer batch", "infinite": "true field-integer batch", "huge": "true field-integer batch", "symbol": "true field-choice precision", "call": "true field-integer batch",
+		"circle": "true field-object model.layers[0]", "map": "true field-object device", "set": "true field-list want", "later": "true field-list input",
+		"thrown": "true request-syntax mine", "long": "true text-large model.torch",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+	if want := []any{117473280., 117473280., 117473280., 117473280.}; !reflect.DeepEqual(got["lesson"], want) {
+		t.Errorf("what is not given: %v", got["lesson"])
+	}
+	for i, same := range got["explained"].([]any) {
+		if same != true {
+			t.Errorf("explain, mistake %d: another verdict than on no message", i)
+		}
+	}
+}
+
+// Where the engine cannot be had, the promise says so and the next one tries
+// again; and a worker may ask as well as a page.
+func TestImportedWithoutEngine(t *testing.T) {
+	var how atomic.Value
+	how.Store("closed")
+	files := site.Handler(os.DirFS(built))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, ".wasm.gz") {
+			files.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		switch how.Load() {
+		case "closed":
+			panic(http.ErrAbortHandler)
+		case "missing": // an older module, whose engine has gone
+			http.NotFound(w, r)
+		case "another":
+			fmt.Fprint(w, "<!doctype html><title>Bienvenue</title>")
+		case "mistyped":
+			http.ServeFile(mistyped{w}, r, filepath.Join(built, path.Base(r.URL.Path)))
+		}
+	}))
+	t.Cleanup(server.Close)
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		policy := "default-src 'none'; img-src data:; worker-src 'self' " + server.URL + "; connect-src " + server.URL + "; script-src 'self' " + server.URL
+		if r.URL.Path != "/strict" {
+			policy += " 'wasm-unsafe-eval'"
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		if r.URL.Path == "/course.js" {
+			w.Header().Set("Content-Type", "text/javascript")
+			fmt.Fprintf(w, `import * as engine from "%s/vrametre.js";
+self.asked = () => engine.presets().then((list) => "" + list.length, (e) => [e instanceof Error, e.code, e.message].join(" "));
+self.onmessage = async ({ data }) => data === "ask" && postMessage(await self.asked());`, server.URL)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>A course</title><link rel="icon" href="data:,"><script type="module" src="course.js"></script>`)
+	}))
+	t.Cleanup(host.Close)
+	tab := opened(t, view{})
+	tab.navigate(host.URL + "/")
+	tab.until(`self.asked !== undefined`)
+	presets := strconv.Itoa(len(calc.Presets()))
+	for _, c := range []struct{ how, want string }{
+		{"closed", "true engine-unavailable the engine is not running: Failed to fetch"},
+		{"missing", "true engine-unavailable the engine is not running: 404 " + server.URL + "/engine."},
+		{"another", "true engine-unavailable the engine is not running: " + server.URL + "/engine."},
+		{"mistyped", presets},
+		{"closed", presets}, // it is there now
+	} {
+		how.Store(c.how)
+		if got := eval[string](tab, `asked()`); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.how, got, c.want)
+		}
+	}
+	how.Store("mistyped")
+	if got := eval[string](tab, `new Promise((resolve) => {
+		const worker = new Worker("course.js", {type: "module"});
+		worker.onmessage = ({data}) => (resolve(data), worker.terminate());
+		worker.onerror = ({message}) => resolve("failed: " + message);
+		worker.postMessage("ask");
+	})`); got != presets {
+		t.Errorf("in a worker: %q", got)
+	}
+	tab.navigate(host.URL + "/strict")
+	tab.until(`self.asked !== undefined`)
+	if got := eval[string](tab, `asked()`); !strings.HasPrefix(got, "true engine-unavailable") || !strings.Contains(got, "Content Security Policy") {
+		t.Errorf("under a policy that forbids it: %q", got)
+	}
+}
+
+// mistyped is an answer of no known type.
+type mistyped struct{ http.ResponseWriter }
+
+func (m mistyped) WriteHeader(status int) {
+	m.Header().Set("Content-Type", "application/octet-stream")
+	m.ResponseWriter.WriteHeader(status)
 }
 
 // The site's own pages answer the same.

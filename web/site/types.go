@@ -10,6 +10,7 @@ import (
 
 	"vrametre/calc"
 	"vrametre/calc/oom"
+	"vrametre/content"
 	"vrametre/web/view"
 )
 
@@ -30,8 +31,22 @@ export function explain(text: string, options?: { language?: "fr" | "en" }): Pro
 /** The models known by name. */
 export function presets(): Promise<Preset[]>;
 
-/** What estimate is rejected with; its message is in the request's language. */
-export interface EstimateError extends Error, Failure {}
+/**
+ * What estimate is rejected with. The message of a request that cannot be
+ * answered is in the request's language, and at says where in it.
+ */
+export interface EstimateError extends Error, Failure {
+  code: ErrorCode;
+}
+
+/**
+ * What estimate, explain and presets are rejected with where the engine is not
+ * running: not to be reached, refused by a policy, or no engine at its address.
+ * Its cause is what the browser says, in English; the next call tries again.
+ */
+export interface EngineError extends Error {
+  code: "engine-unavailable";
+}
 
 declare global {
   interface Window {
@@ -64,6 +79,7 @@ func types(described map[string]string) string {
 		}
 	}
 	slices.Sort(names)
+	writeCodes(&b)
 	for _, name := range names {
 		definition := definitions[name]
 		b.WriteString("\n")
@@ -71,6 +87,23 @@ func types(described map[string]string) string {
 		fmt.Fprintf(&b, "export interface %s %s\n", name, membersOf(definition, ""))
 	}
 	return b.String()
+}
+
+// writeCodes lists the codes of an EstimateError, each with its message.
+func writeCodes(b *strings.Builder) {
+	b.WriteString("\n/** Why a request cannot be answered. */\nexport type ErrorCode =\n")
+	last := ""
+	for _, key := range content.Keys(content.English) {
+		code, ok := strings.CutPrefix(key, "error.")
+		if !ok || strings.Contains(code, ".") || code == "at" { // that one puts a place before a message
+			continue
+		}
+		message, _ := content.Lookup(content.English, key)
+		b.WriteString(last)
+		writeComment(b, "  ", message.Fill(false, func(name, _ string) string { return "{" + name + "}" }))
+		last = fmt.Sprintf("  | %q\n", code)
+	}
+	b.WriteString(strings.TrimSuffix(last, "\n") + ";\n")
 }
 
 // membersOf writes the fields of an object.

@@ -12,7 +12,7 @@ import (
 
 // program uses every function of the module as a course page does. Lines that
 // must be refused say so.
-const program = `import { estimate, explain, presets, type EstimateError, type Explanation, type Preset, type Request, type Result } from "./vrametre.js";
+const program = `import { estimate, explain, presets, type EngineError, type ErrorCode, type EstimateError, type Explanation, type Preset, type Request, type Result } from "./vrametre.js";
 
 const request: Request = {
   model: { layers: [{ type: "Conv2d", in_channels: 3, out_channels: 32, kernel_size: 3, padding: 1 }, { type: "Flatten", name: "flat" }] },
@@ -38,8 +38,10 @@ async function ask(): Promise<string[]> {
   try {
     await estimate({});
   } catch (thrown) {
-    const { code, message, at } = thrown as EstimateError;
-    return [code, message, at ?? ""];
+    const failure = thrown as EstimateError | EngineError;
+    if (failure.code === "engine-unavailable") return [String(failure.cause)];
+    const code: ErrorCode = failure.code;
+    return [code, failure.message, failure.at ?? "", code === "field-unknown" ? "a slip" : ""];
   }
   return [String(peak), String(most), ...(paths ?? []), meaning.verdict, String(asked), ...known.map((preset) => preset.name), String(same.fits)];
 }
@@ -53,6 +55,9 @@ void estimate({ batch: "many" });
 void estimate({ precision: "fp31" });
 // @ts-expect-error
 void estimate({ input: { shape: "3x32x32" } });
+// @ts-expect-error
+const none: ErrorCode = "no-such-code";
+void none;
 // @ts-expect-error
 void explain(12);
 // @ts-expect-error

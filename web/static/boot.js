@@ -1,7 +1,7 @@
 // Wakes the page: the Go program in WebAssembly takes over the islands of the
 // static document. Whatever fails here, the document stays as it is.
 import "go-runtime"; // defines Go
-import { answers, unavailable, wholeEngine } from "./answers.js";
+import { answers, said, unavailable, wholeEngine } from "./answers.js";
 import { load } from "./engine.js";
 import { banner } from "./banner.js";
 import { figures } from "./figures.js";
@@ -19,8 +19,8 @@ const engine = new Promise((resolve, reject) => ([arrived, missing] = [resolve, 
 engine.catch(() => {});
 const whole = wholeEngine(root);
 window.vrametre = answers(async (question, ...args) => {
-  const answer = JSON.parse((await engine)[question](...args));
-  return answer.error?.code === "reader-elsewhere" ? JSON.parse((await whole())[question](...args)) : answer;
+  const answer = said(await engine, question, args);
+  return answer.error?.code === "reader-elsewhere" ? said(await whole(), question, args) : answer;
 });
 window.addEventListener("vrametre:engine", (event) => arrived(event.detail));
 

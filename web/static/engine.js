@@ -10,8 +10,11 @@ export async function load(root, module, imports, { started, progress = () => {}
     (self.origin === "null" ? fromScript(new URL(module.script, root)) : fetch(new URL(module.compressed, root))));
   if (!response.ok) throw Object.assign(new Error(`${response.status} ${response.url}`), { missing: response.url });
   const plain = await plainly(response, (seen) => progress(Math.min(1, seen / module.bytes)));
-  const { instance } = await WebAssembly.instantiateStreaming(plain, imports);
-  return instance;
+  try {
+    return (await WebAssembly.instantiateStreaming(plain, imports)).instance;
+  } catch (cause) { // a host's own page in the file's place, or a policy
+    throw new Error(`${response.url || module.compressed}: ${cause.message}`, { cause });
+  }
 }
 
 // plainly undoes the compression unless the host has already done so: the file

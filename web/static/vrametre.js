@@ -5,7 +5,7 @@
 // Their types are in vrametre.d.ts. Nothing is loaded before the first question.
 import { hide, lent } from "./globals.js"; // before Go's
 import "go-runtime"; // defines Go
-import { answers, wholeEngine } from "./answers.js";
+import { answers, said, wholeEngine } from "./answers.js";
 
 hide();
 
@@ -20,7 +20,7 @@ async function download(address) {
   return new Response(await readFile(address));
 }
 
-const own = answers(async (question, ...args) => JSON.parse((await engine())[question](...args)));
+const own = answers(async (question, ...args) => said(await engine(), question, args));
 
 // A page may hold this module from a cache when the engine that it names is gone
 // from the site: the module of today, under an address that no cache knows, names
