@@ -7,16 +7,19 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/accessibility"
 	cd "github.com/chromedp/chromedp"
 
 	"vrametre/web/build"
 	"vrametre/web/piece"
 	"vrametre/web/site"
+	figures "vrametre/web/view"
 )
 
 // host serves a page of another site, whose body may name the site's root as
@@ -92,8 +95,76 @@ func TestPartsFitTheirFrames(t *testing.T) {
 			for _, violation := range violations(tab) {
 				t.Errorf("%s: %s", p.Name, violation)
 			}
+			if width == 320 && p.Kind != piece.Quiz { // what a question tells comes after the choice
+				tab.conceals(p)
+			}
 		}
 		tab.quiet(root)
+	}
+}
+
+// told are the texts and labels of a part that say a size or the largest batch,
+// outside of its settings.
+const told = `(most) => {
+	const size = /\d[\d\s.,]*\s([kMGT]i?)?(o|B|octets?|bytes?)(?![\p{L}])/u;
+	const found = [];
+	const look = (element, text) => {
+		if (!element.closest("[data-island=settings],[data-island=training],[data-island=model],#card,pre,.ask,.choice,figcaption,legend,h1") && (size.test(text) || text.includes(most))) found.push(text.trim());
+	};
+	const texts = document.createNodeIterator(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+	for (let text; (text = texts.nextNode()); ) look(text.parentElement, text.data);
+	for (const element of document.querySelectorAll("main *")) for (const { value } of element.attributes) look(element, value);
+	return found;
+}`
+
+// conceals checks that a part says none of its numbers where its host hides them,
+// in no text, no label and nothing that a screen reader is told, before and after
+// a move of the reader's, and that it says them again afterwards.
+func (tab *tab) conceals(p piece.Piece) {
+	tab.t.Helper()
+	scene, err := figures.Compute(figures.Default())
+	if err != nil {
+		tab.t.Fatal(err)
+	}
+	said := func() []string {
+		return eval[[]string](tab, fmt.Sprintf("(%s)(%q)", told, fmt.Sprintf("%d au plus", *scene.Now.MaxBatch)))
+	}
+	if len(said()) == 0 {
+		tab.t.Errorf("%s says no number", p.Name)
+	}
+	whole := eval[string](tab, `document.querySelector("main").outerHTML`)
+	eval[any](tab, `location.hash = "v=1&hide=result"`)
+	tab.until(`document.documentElement.dataset.hide === "result"`)
+	for _, number := range said() {
+		tab.t.Errorf("%s, hidden, says %q", p.Name, number)
+	}
+	for _, violation := range violations(tab) {
+		tab.t.Errorf("%s, hidden: %s", p.Name, violation)
+	}
+	if slices.Contains(p.Settings, figures.ScrubBatch) {
+		tab.put(slider, "48")
+		tab.until(`location.hash.includes("batch=48")`)
+		for _, number := range said() {
+			tab.t.Errorf("%s, hidden and moved, says %q", p.Name, number)
+		}
+	}
+	sized := regexp.MustCompile(`\d[\s\x{202f}\x{a0}]([kMG]i?)?o\b|au plus`)
+	if p.Kind != piece.Puzzle && p.Kind != piece.Sections { // their questions and their card have sizes
+		for _, node := range call(tab, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}).Nodes {
+			for _, value := range []*accessibility.Value{node.Name, node.Value, node.Description} {
+				if value != nil && sized.MatchString(string(value.Value)) {
+					tab.t.Errorf("%s, hidden, tells a screen reader %s", p.Name, value.Value)
+				}
+			}
+		}
+	}
+	eval[any](tab, `location.hash = "v=1"`)
+	tab.until(`document.documentElement.dataset.hide === "" && (!document.querySelector("` + slider + `") || document.querySelector("` + slider + `").value === "32")`)
+	if !slices.Contains(p.Settings, figures.ScrubBatch) && eval[string](tab, `document.querySelector("main").outerHTML`) != whole {
+		tab.t.Errorf("%s is not as it was", p.Name)
+	}
+	if len(said()) == 0 {
+		tab.t.Errorf("%s says no number again", p.Name)
 	}
 }
 
@@ -163,6 +234,21 @@ func TestFiguresInAnotherSite(t *testing.T) {
 	one.put(`[data-control=batch][type=range]`, "200")
 	tab.heard(`e.type === "state" && e.on === "one" && e.state.includes("batch=200")`)
 	one.until(`location.hash.includes("batch=200") && location.hash.includes("hide=caption,nav") && location.hash.includes("lock=side")`)
+	// A slide of reveal.js begins, and ends: the state is told again, and the keys are the slides'.
+	one.until(`(document.querySelector("[data-control=batch]").focus(), document.activeElement !== document.body)`)
+	eval[any](tab, `(heard.length = 0, document.querySelector("#one iframe").contentWindow.postMessage("slide:start", "*"))`)
+	tab.heard(`e.type === "height" && e.on === "one" && e.height > 300`)
+	tab.heard(`e.type === "state" && e.on === "one" && e.state.includes("batch=200")`)
+	eval[any](tab, `document.querySelector("#one iframe").contentWindow.postMessage("slide:stop", "*")`)
+	one.until(`document.activeElement === document.body`)
+	// What a host hides later, and shows again.
+	eval[any](tab, `document.querySelector("#two").setAttribute("hide", "result")`)
+	two.until(`document.documentElement.dataset.hide === "result"`)
+	if got := eval[[]string](two, "("+told+`)("at most")`); len(got) > 0 {
+		t.Errorf("hidden later, it says %q", got)
+	}
+	eval[any](tab, `document.querySelector("#two").removeAttribute("hide")`)
+	two.until("(" + told + `)("at most").length > 3`)
 	for _, message := range console() {
 		t.Errorf("console of the host: %s", message)
 	}
@@ -217,6 +303,9 @@ func TestQuestionInAnotherSite(t *testing.T) {
 	}
 	if got := eval[[]string](frames["tank"], `[origin, ...[".tank b", ".verdict", "[data-island=settings]"].filter((s) => document.querySelector(s).checkVisibility())]`); !slices.Equal(got, []string{"null", "[data-island=settings]"}) {
 		t.Errorf("in the sandbox: %v", got)
+	}
+	if got := eval[[]string](frames["tank"], "("+told+`)("au plus")`); len(got) > 0 {
+		t.Errorf("hidden from the beginning, it says %q", got)
 	}
 }
 

@@ -25,12 +25,13 @@ var engines = map[string]struct {
 	start func() (*webdriver.Browser, error)
 	// probed are the states that the browser's answers about the card may lead to.
 	probed []string
-	// card: only the card is of interest.
-	card bool
+	// brief: only the card is of interest, and parts in other sites' pages.
+	brief bool
 }{
 	"firefox": {func() (*webdriver.Browser, error) { return webdriver.Firefox(nil) }, []string{"no-webgpu"}, false},
+	// Nor does it keep anything for third parties.
 	"firefox with WebGPU": {func() (*webdriver.Browser, error) {
-		return webdriver.Firefox(map[string]string{"dom.webgpu.enabled": "true", "gfx.webgpu.ignore-blocklist": "true"})
+		return webdriver.Firefox(map[string]string{"dom.webgpu.enabled": "true", "gfx.webgpu.ignore-blocklist": "true", "network.cookie.cookieBehavior": "1"})
 	}, []string{"masked", "software", "no-adapter"}, true},
 	"webkit":             {func() (*webdriver.Browser, error) { return webdriver.WebKit() }, []string{"no-webgpu"}, false},
 	"webkit with WebGPU": {func() (*webdriver.Browser, error) { return webdriver.WebKit("--features=+WebGPU") }, []string{"no-webgpu", "no-adapter"}, true},
@@ -138,7 +139,14 @@ addEventListener("unhandledrejection", (e) => complaints.push("rejected: " + e.r
 for (const level of ["error", "warn"]) {
 	const say = console[level];
 	console[level] = (...words) => { complaints.push(level + ": " + words.join(" ")); say.apply(console, words); };
-}`
+}
+// In a frame it tells the page around what it has heard, and whether the browser
+// let it keep anything.
+let keeps = true;
+try { localStorage.getItem(""); } catch { keeps = false; }
+addEventListener("vrametre:ready", () => {
+	if (parent !== self) parent.postMessage({ frame: document.body.dataset.embed, keeps, complaints }, "*");
+});`
 
 // listened serves the site with that script first on every page.
 func listened(t *testing.T) (root string, server *httptest.Server) {
@@ -182,7 +190,8 @@ func TestOtherEngines(t *testing.T) {
 			w := window{browser, t}
 			root, server := listened(t)
 			w.asksTheCard(root, engine.probed)
-			if engine.card {
+			if engine.brief {
+				w.embeds(root, strings.HasPrefix(name, "webkit"))
 				return
 			}
 			w.explains(root)
@@ -219,6 +228,40 @@ func (w window) teaches(root string) {
 		w.t.Errorf("in English: %q", got)
 	}
 	w.whole("english lesson")
+}
+
+// Two figures in a page of another site: as high as they need, heard and obeyed,
+// also where third parties may keep nothing.
+func (w window) embeds(root string, keeps bool) {
+	w.t.Helper()
+	if err := w.Open(host(w.t, root, `<vrametre-figure id="one" figure="timeline" state="batch=64" hide="nav,result" loading="eager"></vrametre-figure>
+<vrametre-figure id="two" figure="memory" lang="en" lock="all" loading="eager"></vrametre-figure>
+<script nonce="host">window.told = {}; addEventListener("message", ({data}) => { if (data?.frame) told[data.frame] = data; });</script>`)); err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(`["one", "two"].every((id) => heard.some((e) => e.type === "ready" && e.on === id))`)
+	w.until(`told.timeline && told.memory`)
+	var told map[string]struct {
+		Keeps      bool
+		Complaints []string
+	}
+	if err := w.Run(`return told`, &told); err != nil {
+		w.t.Fatal(err)
+	}
+	for name, frame := range told {
+		if frame.Keeps != keeps || len(frame.Complaints) > 0 {
+			w.t.Errorf("%s may keep something: %v, want %v; complaints %q", name, frame.Keeps, keeps, frame.Complaints)
+		}
+	}
+	w.until(`[...document.querySelectorAll("iframe")].every((f) => f.clientHeight > 250 && f.clientHeight === heard.findLast((e) => e.type === "height" && e.on === f.parentNode.id)?.height)`)
+	if err := w.Run(`await document.querySelector("#two").set({batch: 128})`, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	w.until(`heard.some((e) => e.type === "state" && e.on === "two" && e.state.includes("batch=128") && e.result.device > 1e9)`)
+	var state string
+	if err := w.Run(`const { state, ...more } = await document.querySelector("#one").get(); return state + Object.keys(more)`, &state); err != nil || !strings.HasPrefix(state, "v=1&batch=64") || strings.Contains(state, "result") {
+		w.t.Errorf("the figure tells %q, %v", state, err)
+	}
 }
 
 // The folder opens from a disk too.

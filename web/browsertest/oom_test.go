@@ -243,11 +243,21 @@ func TestRealAdapter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	insecure := openedIn(t, chromium, view{})
+	insecure := openedIn(t, chromium, view{height: 2400}) // frames out of sight do not draw
 	insecure.navigate(fmt.Sprintf("http://probe.test:%s/%s", address.Port(), oomPage))
 	insecure.awake()
 	eval[any](insecure, `document.querySelector("#card").scrollIntoView()`)
 	insecure.until(`document.querySelector(".asked").dataset.state === "insecure"`)
+
+	// The same in the frames of a page of another site that was not opened over https.
+	insecure.navigate(strings.Replace(host(t, root, `<vrametre-figure id="one" figure="atelier"></vrametre-figure><vrametre-figure id="two" figure="memory" state="batch=64"></vrametre-figure>`), "localhost", "probe.test", 1))
+	insecure.heard(`e.type === "ready" && e.on === "one"`)
+	insecure.heard(`e.type === "ready" && e.on === "two" && e.state.includes("batch=64") && e.result.device > 1e9`)
+	frames := framesOf(insecure, root)
+	eval[any](frames["atelier"], `(document.querySelector("#card details").open = true, document.querySelector("[data-action=probe]").click())`)
+	frames["atelier"].until(`!isSecureContext && document.querySelector(".asked").dataset.state === "insecure" && document.querySelector(".heard").textContent.includes("entoure")`)
+	frames["memory"].put(slider, "128")
+	insecure.heard(`e.type === "state" && e.on === "two" && e.state.includes("batch=128")`)
 
 	// The browser's graphics process crashes in the middle of a measurement.
 	eval[any](tab, `document.querySelector("[data-action=measure]").click()`)

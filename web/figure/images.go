@@ -79,7 +79,7 @@ func drawImages(s *Subject) []markup.Node {
 	bars := make([]markup.Node, len(pixelTypes))
 	for i, t := range pixelTypes {
 		bars[i] = markup.Elem("li", nil,
-			markup.Elem("span", nil, markup.Elem("code", nil, markup.Text(t.name)), markup.Text(" "+s.bytes(n*values*t.size))),
+			markup.Elem("span", nil, markup.Elem("code", nil, markup.Text(t.name)), markup.Text(" "), s.size(n*values*t.size)),
 			markup.Elem("svg", markup.A("class", "type-bar", "aria-hidden", "true", "width", "100%"),
 				elem("rect", "width", percent(float64(t.size), float64(size)), "height", "100%", "fill", fill(view.KindBatch), "data-kind", view.KindBatch)))
 	}

@@ -24,7 +24,7 @@ func drawInfer(s *Subject) []markup.Node {
 		y := percent(float64(scale-r.Peak.Live), float64(scale))
 		lines, values := s.grid(scale)
 		return markup.Elem("div", markup.A("class", "panel"),
-			markup.Elem("p", nil, markup.Elem("b", nil, text(s.Lang, key)), markup.Text(" "+s.bytes(r.Peak.Live))),
+			markup.Elem("p", nil, markup.Elem("b", nil, text(s.Lang, key)), markup.Text(" "), s.size(r.Peak.Live)),
 			drawing("area", words, lines, areas(id, places, stack(r, list), scale), values,
 				elem("line", "class", "level", "x1", "0", "x2", "100%", "y1", y, "y2", y)))
 	}

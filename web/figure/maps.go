@@ -207,12 +207,12 @@ func drawMaps(s *Subject) []markup.Node {
 			markup.Elem("svg", markup.A("aria-hidden", "true", "width", em(w), "height", em(h)), shapes...),
 			markup.Elem("b", nil, markup.Text(s.layerName(k))),
 			markup.Elem("span", nil, text(s.Lang, "figure.role."+k.role())),
-			markup.Elem("span", nil, markup.Text(s.bytes(k.bytes)))))
+			s.size(k.bytes)))
 	}
 	if others > 0 {
 		items = append(items, markup.Elem("li", markup.A("class", "map rest"), markup.Elem("b", nil, text(s.Lang, "figure.maps.rest")),
 			markup.Elem("span", nil, markup.Text(s.text("figure.maps.others", view.Args{"n": others}))),
-			markup.Elem("span", nil, markup.Text(s.bytes(rest)))))
+			s.size(rest)))
 	}
 	return []markup.Node{markup.Elem("ul", markup.A("class", "map-row"), items...)}
 }

@@ -247,7 +247,7 @@ func Reveal(name, chosen string, s *Subject) string {
 			rows = append(rows, markup.Elem("li", nil, markup.Elem("span", nil, markup.Text(label)),
 				markup.Elem("svg", markup.A("class", "live-bar", "aria-hidden", "true", "width", "100%"),
 					elem("rect", "width", percent(float64(sizes[i]), float64(most)), "height", "100%", "fill", fill(choiceKind(choice)))),
-				markup.Elem("span", markup.A("class", "size"), markup.Text(s.bytes(sizes[i])))))
+				s.size(sizes[i])))
 		}
 		out.WriteString(markup.Elem("ul", markup.A("class", "compared"), rows...).HTML())
 	}

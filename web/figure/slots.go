@@ -78,7 +78,7 @@ func drawSlots(s *Subject) []markup.Node {
 		boxes[i] = markup.Elem("li", markup.A("data-kind", slotKinds[i]),
 			markup.Elem("svg", markup.A("class", "slot-box", "aria-hidden", "true", "width", "100%"), shape),
 			markup.Elem("b", nil, markup.Text(s.slotName(chosen, i+1))),
-			markup.Elem("span", nil, markup.Text(size)))
+			markup.Elem("span", markup.A("class", "size"), markup.Text(size)))
 	}
 	return []markup.Node{markup.Elem("ul", markup.A("class", "slot-row"), boxes...)}
 }

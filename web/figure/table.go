@@ -48,6 +48,11 @@ func (s *Subject) text(key string, args view.Args) string { return view.Text(s.L
 
 func (s *Subject) bytes(n int64) string { return view.Bytes(s.Lang, n) }
 
+// size is an element that holds a size and nothing else.
+func (s *Subject) size(n int64) markup.Node {
+	return markup.Elem("span", markup.A("class", "size"), markup.Text(s.bytes(n)))
+}
+
 func (s *Subject) exact(n int64) string { return view.Exact(s.Lang, n) }
 
 func (s *Subject) count(n int64) string { return view.Count(s.Lang, n) }

@@ -332,7 +332,7 @@ func drawLive(s *Subject) []markup.Node {
 			markup.Elem("span", markup.A("class", "what"), elem("span", "class", "key k-"+l.kind), markup.Text(s.liveName(l))),
 			markup.Elem("svg", markup.A("class", "live-bar", "aria-hidden", "true", "width", "100%"),
 				elem("rect", "width", percent(float64(l.bytes), float64(largest)), "height", "100%", "fill", fill(l.kind), "data-kind", l.kind)),
-			markup.Elem("span", markup.A("class", "size"), markup.Text(s.bytes(l.bytes)))))
+			s.size(l.bytes)))
 	}
 	// Always as many rows, so that nothing moves while the reader drags.
 	for j := len(live); j < listed; j++ {

@@ -3,6 +3,7 @@
 // the site around it its height, its state and the reader's answers, and
 // follows that site's commands. Nothing told is secret and nothing commanded
 // does more than the reader could, so any site may be the host.
+import { conceal } from "./conceal.js";
 import { given, read, write } from "./fragment.js";
 
 const script = document.currentScript;
@@ -33,7 +34,9 @@ function apply(parameters) {
   const theme = parameters.get("theme");
   if (theme === "light" || theme === "dark") root.dataset.theme = theme;
   else delete root.dataset.theme;
-  root.dataset.hide = words(parameters.get("hide")).join(" ");
+  const hidden = words(parameters.get("hide"));
+  root.dataset.hide = hidden.join(" ");
+  conceal(hidden.includes("result"));
   locked = words(parameters.get("lock"))
     .map((name) =>
       name === "all"
@@ -74,12 +77,10 @@ function set(pairs) {
   const fragment = read(location.hash);
   for (const [key, value] of pairs) fragment.set(key, value);
   location.replace(`#${write(fragment)}`);
-  apply(fragment);
 }
 
 function reset() {
   location.replace(`#${write(initial)}`);
-  apply(initial);
   window.dispatchEvent(new Event("vrametre:reset"));
 }
 
@@ -129,5 +130,6 @@ if (script.dataset.languages) leave(script.dataset.languages);
 else {
   if (!location.hash.startsWith("#v=")) location.replace(`#${write(initial)}`); // a state begins with its version
   apply(initial);
+  window.addEventListener("hashchange", () => apply(read(location.hash)));
   document.addEventListener("DOMContentLoaded", listen);
 }
