@@ -250,7 +250,7 @@ func TestRealAdapter(t *testing.T) {
 	insecure.until(`document.querySelector(".asked").dataset.state === "insecure"`)
 
 	// The same in the frames of a page of another site that was not opened over https.
-	insecure.navigate(strings.Replace(host(t, root, `<vrametre-figure id="one" figure="atelier"></vrametre-figure><vrametre-figure id="two" figure="memory" state="batch=64"></vrametre-figure>`), "localhost", "probe.test", 1))
+	insecure.navigate(strings.Replace(host(t, root, `<vrametre-figure id="two" figure="memory" state="batch=64"></vrametre-figure><vrametre-figure id="one" figure="atelier"></vrametre-figure>`), "localhost", "probe.test", 1))
 	insecure.heard(`e.type === "ready" && e.on === "one"`)
 	insecure.heard(`e.type === "ready" && e.on === "two" && e.state.includes("batch=64") && e.result.device > 1e9`)
 	frames := framesOf(insecure, root)
