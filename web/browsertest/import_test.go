@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -48,12 +47,21 @@ func importer(t *testing.T, path string, v view) *tab {
 // drop drops a file on the place for models.
 func (tab *tab) drop(name string, data []byte) {
 	tab.t.Helper()
+	tab.dropAll(map[string][]byte{name: data})
+}
+
+// dropAll drops files together.
+func (tab *tab) dropAll(files map[string][]byte) {
+	tab.t.Helper()
+	encoded, err := json.Marshal(files) // bytes become base64
+	if err != nil {
+		tab.t.Fatal(err)
+	}
 	eval[any](tab, fmt.Sprintf(`(() => {
-		const bytes = Uint8Array.from(atob(%q), (c) => c.charCodeAt(0));
 		const files = new DataTransfer();
-		files.items.add(new File([bytes], %q));
+		for (const [name, data] of Object.entries(%s)) files.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name));
 		for (const event of ["dragover", "drop"]) document.querySelector(".import").dispatchEvent(new DragEvent(event, {bubbles: true, cancelable: true, dataTransfer: files}));
-	})()`, base64.StdEncoding.EncodeToString(data), name))
+	})()`, encoded))
 }
 
 // A pasted print is understood, shown as a tree, and is what everything on the page speaks of.
@@ -198,10 +206,10 @@ func TestImportFaults(t *testing.T) {
 }
 
 // safetensors is a file with one layer; only its header counts.
-func safetensors() []byte {
+func safetensors(layer string) []byte {
 	header, _ := json.Marshal(map[string]any{
-		"fc.weight": map[string]any{"dtype": "F32", "shape": []int{2000, 1000}, "data_offsets": []int{0, 8_000_000}},
-		"fc.bias":   map[string]any{"dtype": "F32", "shape": []int{2000}, "data_offsets": []int{8_000_000, 8_008_000}},
+		layer + ".weight": map[string]any{"dtype": "F32", "shape": []int{2000, 1000}, "data_offsets": []int{0, 8_000_000}},
+		layer + ".bias":   map[string]any{"dtype": "F32", "shape": []int{2000}, "data_offsets": []int{8_000_000, 8_008_000}},
 	})
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), make([]byte, 8_008_000)...)
 }
@@ -255,7 +263,7 @@ func TestImportFiles(t *testing.T) {
 		Blob.prototype.slice = function (from, to) { self.sliced += to - from; return slice.call(this, from, to); };
 	})()`)
 	tab.put(`[data-field="setup.mode"]`, "infer")
-	tab.drop("weights.safetensors", safetensors())
+	tab.drop("weights.safetensors", safetensors("fc"))
 	tab.until(params + ` === "2002000" && ` + understood + `.includes("safetensors file")`)
 	if read := eval[int](tab, `self.sliced`); read == 0 || read > 1000 {
 		t.Errorf("%d bytes read of the file", read)
@@ -266,6 +274,14 @@ func TestImportFiles(t *testing.T) {
 	tab.until(`document.querySelector(".import .hint").textContent.includes("does not carry")`)
 	tab.put(slider, "64") // asks again, without the file
 	tab.until(`document.querySelector(".trouble .wrong").hidden && location.hash.includes("batch=64")`)
+
+	// The parts of a checkpoint are one model, whose forward is not known.
+	tab.dropAll(map[string][]byte{"model-00001-of-00003.safetensors": safetensors("a"), "model-00002-of-00003.safetensors": safetensors("b")})
+	tab.until(params + ` === "4004000" && document.querySelector(".remarks").textContent.includes("model-00003-of-00003.safetensors")`)
+	tab.until(`["setup.loss", "setup.input", "setup.recompute"].every((f) => document.querySelector('[data-field="' + f + '"]').disabled) && !document.querySelector("#setup-fixed").hidden`)
+	if got := eval[int](tab, `document.querySelectorAll('[data-field="freeze.a"], [data-field="block.a"]').length`); got != 1 {
+		t.Errorf("%d boxes for a module of weights alone", got)
+	}
 
 	tab.put(`[data-field="setup.mode"]`, "default")
 	tab.until(`!location.hash.includes("mode=")`)
@@ -281,6 +297,18 @@ func TestImportFiles(t *testing.T) {
 	if got := eval[string](tab, `document.querySelector('`+modelText+`').value`); got != string(trace) {
 		t.Errorf("a text file is shown as %.60q", got)
 	}
+	trained := tab.text(".tank b")
+	if err := cd.Do(tab, cd.Focus(cd.CSS(`[data-field="freeze.0"]`)), cd.KeyEvent(" ")); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`location.hash.includes("fz=0") && document.querySelector(".tank b").textContent.replace(/\s/g, " ") !== ` + fmt.Sprintf("%q", trained))
+	for _, violation := range violations(tab) {
+		t.Errorf("a trace: %s", violation)
+	}
+	if err := cd.Do(tab, cd.Click(cd.CSS(`[data-action="undo"]`))); err != nil {
+		t.Fatal(err)
+	}
+	tab.until(`!location.hash.includes("fz=")`)
 	tab.drop("photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00"))
 	tab.until(`document.querySelector(".trouble").textContent.includes("photo.png is not a file that is read here")`)
 	if got := eval[string](tab, params+` + document.querySelector('`+modelText+`').value.length`); got != fmt.Sprint("538981", len(trace)) {

@@ -93,7 +93,7 @@ func imports(v View) markup.Node {
 		markup.Elem("div", markup.A("class", "trouble", "id", "import-trouble", "role", "alert"), when(trouble != "", noteOf(v, "p", "wrong", view.Note{Line: fault.Line, Quote: fault.Quote, Place: fault.Place, Message: trouble}))),
 		list("ul", "remarks", notes...),
 		stated(v),
-		when(reason != "", markup.Elem("p", markup.A("class", "hint", "id", "setup-fixed"), markup.Text(reason))),
+		when(reason != "", markup.Elem("p", markup.A("class", "reason", "id", "setup-fixed"), markup.Text(reason))),
 		when(uncarried, markup.Elem("p", markup.A("class", "hint"), markup.Text(text(f, "atelier.import.uncarried")))),
 		modelTree(v, m),
 	))
@@ -155,7 +155,7 @@ func stated(v View) markup.Node {
 				list("tbody", "rows", rows...),
 			),
 		),
-		markup.Elem("p", markup.A("class", "hint"), markup.Text(text(f, "atelier.stated.why"))),
+		markup.Elem("p", nil, markup.Text(text(f, "atelier.stated.why"))),
 	))
 }
 
