@@ -116,7 +116,7 @@ func single(p Part, tokens int64) (*read.Model, error) {
 		return nil, err
 	case kind == Index || IsIndex(data):
 		return index(data)
-	case isTrace(data):
+	case trace.Is(data):
 		t, err := trace.Parse(data)
 		if err != nil {
 			return nil, err
@@ -157,9 +157,6 @@ func whole(r io.ReaderAt, size int64) ([]byte, error) {
 	data := make([]byte, size)
 	return data, fill(data, r)
 }
-
-// isTrace says whether a JSON text is what the Python exporter wrote.
-func isTrace(data []byte) bool { return trace.Is(data) }
 
 // model is what a list of tensors says: the tree, the totals and, if guess, the network where names and shapes give one
 // away.

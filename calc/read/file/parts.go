@@ -2,10 +2,8 @@ package file
 
 import (
 	"bytes"
-	"cmp"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"vrametre/calc/read/hf"
 	"vrametre/calc/read/pickle"
 	"vrametre/calc/read/safetensors"
+	"vrametre/calc/read/trace"
 )
 
 // Part is one of the files that are given together, Size bytes long.
@@ -43,8 +42,12 @@ func (f *folder) warn(code, at string, args ...any) {
 	f.warned = append(f.warned, fault.New(code, at, args...))
 }
 
-// besides are the files of a training that are no part of the model.
-var besides = regexp.MustCompile(`^(optimizer|scheduler|scaler|rng_state|training_args|trainer_state)\b`)
+// besides are the first words of the names of a training's files that are no part of the model.
+var besides = []string{"optimizer", "scheduler", "scaler", "rng_state", "training_args", "trainer_state"}
+
+func isBeside(name string) bool {
+	return slices.ContainsFunc(besides, func(word string) bool { return strings.HasPrefix(path.Base(name), word) })
+}
 
 // Read reads a file, or several that were given together: the parts of a checkpoint as the union of their tensors, checked
 // with its index, and with config.json, which then says what network it is. tokens is the sequence length where the caller
@@ -86,7 +89,7 @@ func sort(parts []Part) (f folder, alone *Part, err error) {
 			}
 			return f, nil, inside(err, p, parts)
 		}
-		if kind == PyTorch && besides.MatchString(path.Base(p.Name)) {
+		if kind == PyTorch && isBeside(p.Name) {
 			kind = Unknown
 		}
 		kinds[i] = kind
@@ -107,7 +110,7 @@ func sort(parts []Part) (f folder, alone *Part, err error) {
 				f.config = &parts[i]
 			} else if err == nil && IsIndex(data) && f.index == nil {
 				f.index = &parts[i]
-			} else if err == nil && isTrace(data) {
+			} else if err == nil && trace.Is(data) {
 				others = append(others, p)
 			} else {
 				f.unread = append(f.unread, p.Name)
@@ -173,7 +176,7 @@ func inside(err error, p Part, parts []Part) error {
 }
 
 func isConfig(data []byte) bool {
-	return !isTrace(data) && (bytes.Contains(data, []byte(`"model_type"`)) || bytes.Contains(data, []byte(`"architectures"`)))
+	return !trace.Is(data) && (bytes.Contains(data, []byte(`"model_type"`)) || bytes.Contains(data, []byte(`"architectures"`)))
 }
 
 // list reads the tensors of one file.
@@ -264,16 +267,34 @@ func (u *union) add(one *checkpoint.File) (err error) {
 	return nil
 }
 
-// slices of a model that several cards share are named so by Llama's authors: each file has all tensors, and of a matrix
-// its part.
-var sliceName = regexp.MustCompile(`^consolidated\.\d+\.(pth|safetensors)$`)
-
+// sliced says whether the files are the shares of several cards, which Llama's authors name consolidated.00.pth and so on:
+// each has all tensors, and of a matrix its slice.
 func sliced(parts []Part) bool {
-	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p Part) bool { return !sliceName.MatchString(path.Base(p.Name)) })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p Part) bool {
+		number, ok := strings.CutPrefix(path.Base(p.Name), "consolidated.")
+		number = strings.TrimSuffix(number, path.Ext(number))
+		return !ok || !digits(number)
+	})
 }
 
-// shardName is how Hugging Face and llama.cpp name the parts of a checkpoint.
-var shardName = regexp.MustCompile(`^(.*-)(\d{4,6})(-of-)(\d{4,6})(\.[a-z]+)$`)
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// shard reads the name of a part of a checkpoint as Hugging Face and llama.cpp write it: model-00001-of-00003.safetensors.
+// name gives the names of all its parts.
+func shard(file string) (total int, name func(n int) string) {
+	base, ext := strings.TrimSuffix(file, path.Ext(file)), path.Ext(file)
+	rest, of, ok := strings.Cut(base, "-of-")
+	i := strings.LastIndexByte(rest, '-')
+	if !ok || i < 0 || len(of) > 6 || !digits(of) || !digits(rest[i+1:]) {
+		return 0, nil
+	}
+	total, _ = strconv.Atoi(of) // of at most six digits
+	width := len(rest) - i - 1
+	return total, func(n int) string {
+		number := strconv.Itoa(n)
+		return rest[:i+1] + strings.Repeat("0", max(width-len(number), 0)) + number + "-of-" + of + ext
+	}
+}
 
 // complete looks for parts that are not there: those the index names, or those that the names of the others count. It
 // gives false where some are missing.
@@ -318,16 +339,13 @@ func (f *folder) complete(sum *checkpoint.File) (bool, error) {
 		}
 	}
 	for _, p := range f.weights {
-		m := shardName.FindStringSubmatch(path.Base(p.Name))
-		if m == nil {
+		total, name := shard(path.Base(p.Name))
+		if name == nil {
 			continue
 		}
-		total, _ := strconv.Atoi(m[4])
 		for n := 1; n <= min(total, MaxParts); n++ {
-			number := strconv.Itoa(n)
-			name := m[1] + strings.Repeat("0", max(len(m[2])-len(number), 0)) + number + m[3] + m[4] + m[5]
-			if !here[name] {
-				missing[name] = true
+			if !here[name(n)] {
+				missing[name(n)] = true
 			}
 		}
 		break // the others are of the same checkpoint, or are told by their tensors
@@ -339,7 +357,7 @@ func (f *folder) complete(sum *checkpoint.File) (bool, error) {
 	for name := range missing {
 		lost = append(lost, name)
 	}
-	slices.SortFunc(lost, cmp.Compare[string])
+	slices.Sort(lost)
 	f.warn("shards-missing", Field, "names", listed(lost), "count", len(lost), "tensors", tensors)
 	return false, nil
 }
