@@ -332,7 +332,7 @@ func (n *drawnNode) kid(i int) *drawnNode {
 func (p *shownPart) draw(nodes []markup.Node) {
 	if p.tree == nil {
 		p.tree = &drawnNode{Value: p.element}
-		p.element.Set("innerHTML", markup.HTML(nodes))
+		refill(p.element, markup.HTML(nodes))
 	} else {
 		markup.Diff(p.nodes, nodes, p.change)
 	}
@@ -352,8 +352,24 @@ func (p *shownPart) change(c markup.Change) {
 	case markup.SetText:
 		n.Set("nodeValue", c.Value)
 	case markup.SetInside:
-		n.Set("innerHTML", c.Value)
+		refill(n.Value, c.Value)
 		n.kids = nil
+	}
+}
+
+// refill writes an element anew. The focus in it goes to what stands in the same
+// place: a figure may be drawn just because the Tab key brought it into sight.
+func refill(element js.Value, html string) {
+	active := js.Global().Get("document").Get("activeElement")
+	if !element.Call("contains", active).Bool() {
+		element.Set("innerHTML", html)
+		return
+	}
+	const controls = "a[href], button, input, select, summary, [tabindex]"
+	at := slices.IndexFunc(within(element, controls), active.Equal)
+	element.Set("innerHTML", html)
+	if now := within(element, controls); at >= 0 && at < len(now) {
+		now[at].Call("focus", map[string]any{"preventScroll": true})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"vrametre/calc"
 	"vrametre/content"
 	"vrametre/web/view"
 )
@@ -51,7 +52,16 @@ func Explain(f view.Figures, ref string) (Explanation, bool) {
 		kind, side, _ := strings.Cut(rest, ".")
 		e.Formula, e.Source = view.Text(f.Lang(), "explain.where."+side, nil), source(f, "rule")
 		if side == "simulated" {
-			e.Formula, e.Source = partsOf(f, kind), source(f, "where")
+			e.Formula, e.Source = partsOf(f, f.Scene().Now.Parts, kind), source(f, "where")
+		}
+	case "kind":
+		of := f.Scene()
+		r := &of.Now
+		if scene == "x8." {
+			r = of.Times8()
+		}
+		if e.Formula, e.Source = partsOf(f, r.Parts, rest), source(f, "where"); e.Formula == "" {
+			return Explanation{}, false // nothing of this kind
 		}
 	default:
 		key := explainKey(scene, name)
@@ -89,9 +99,9 @@ func sizeOf(f view.Figures, scene, name string) (int64, bool) {
 }
 
 // partsOf lists the parts of the peak that make a kind, or all of it.
-func partsOf(f view.Figures, kind string) string {
+func partsOf(f view.Figures, parts []calc.Part, kind string) string {
 	var terms []string
-	for _, p := range f.Scene().Now.Parts {
+	for _, p := range parts {
 		if kind == "total" || view.KindOf(p.Kind) == kind {
 			terms = append(terms, view.Text(f.Lang(), "explain.term", view.Args{"part": view.Text(f.Lang(), "part."+p.Kind, nil), "bytes": p.Bytes}))
 		}

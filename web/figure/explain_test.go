@@ -79,7 +79,7 @@ func TestExplanationsAreFilled(t *testing.T) {
 	refs := []string{"params", "batch", "side", "image", "image.values", "slot.1", "rule.weights", "rule.batch", "rule.activations", "rule.activations.image", "rule.activations.values",
 		"rule.activations.ratio", "rule.buffers", "rule.buffered", "rule.buffered.share", "rule.total", "rule.compute.low", "rule.compute.high", "saved", "saved.image", "saved.margin", "saved.rest",
 		"saved.type.ReLU", "peak.live", "peak.allocated", "peak.reserved", "peak.device", "tank.total", "interval.low", "interval.high", "card.total", "card.usable", "card.max_batch", "card.share", "train.ratio",
-		"layer.0.values", "layer.0.bytes", "layer.1.saved", "infer.peak.live", "x8.peak.live", "x8.rule.total", "budget.driver", "assumption.cuda-context", "where.total.simulated", "where.total.rule"}
+		"layer.0.values", "layer.0.bytes", "layer.1.saved", "infer.peak.live", "x8.peak.live", "x8.rule.total", "budget.driver", "assumption.cuda-context", "where.total.simulated", "where.total.rule", "kind.activations", "x8.kind.activations"}
 	for _, kind := range calc.PartKinds {
 		refs = append(refs, "part."+kind)
 	}

@@ -195,12 +195,13 @@ func drawMemory(s *Subject) []markup.Node {
 			}
 		}
 	}
-	here, side, dx := x(s.Request.Batch), "start", "9"
-	if 2*s.Request.Batch > top {
-		side, dx = "end", "-9"
+	here, at, above, side, dx := x(s.Request.Batch), y(s.Now.Peak.Device), s.Now.Peak.Device, "end", "-9"
+	if s.Request.Batch < top*7/20 {
+		side, dx, above = "start", "9", s.clear(top)
+		kids = append(kids, elem("line", "class", "edge", "x1", here, "x2", here, "y1", at, "y2", y(above)))
 	}
-	kids = append(kids, elem("circle", "class", "peak", "cx", here, "cy", y(s.Now.Peak.Device), "r", "5"),
-		markup.Elem("text", markup.A("class", "strong", "x", here, "y", y(s.Now.Peak.Device), "dx", dx, "dy", "-9", "text-anchor", side),
+	kids = append(kids, elem("circle", "class", "peak", "cx", here, "cy", at, "r", "5"),
+		markup.Elem("text", markup.A("class", "strong", "x", here, "y", y(above), "dx", dx, "dy", "-9", "text-anchor", side),
 			markup.Text(s.text("figure.memory.here", args))))
 	sentence := s.text("figure.memory.wait", nil)
 	if s.Curve != nil && len(s.Curve.Points) > 1 {
@@ -218,6 +219,24 @@ func drawMemory(s *Subject) []markup.Node {
 	return []markup.Node{legend, drawing("area", words, kids...),
 		markup.Elem("svg", markup.A("class", "axis", "aria-hidden", "true", "width", "100%"), axis...),
 		markup.Elem("p", markup.A("class", "scale"), markup.Text(sentence))}
+}
+
+// clear is how high the words right of the reader's point must stand for the
+// curve to pass below them, and they below the card's limit where the point is.
+func (s *Subject) clear(top int64) int64 {
+	high := s.Now.Peak.Device
+	if s.Curve == nil {
+		return high
+	}
+	for _, p := range s.Curve.Points {
+		if p.Batch < s.Request.Batch+top*9/50 {
+			high = max(high, p.Device)
+		}
+	}
+	if b := s.Now.Budget; b != nil && s.Now.Peak.Device <= b.Total {
+		high = max(s.Now.Peak.Device, min(high, b.Total*4/5))
+	}
+	return high
 }
 
 func tableMemory(s *Subject) []markup.Node {

@@ -152,13 +152,17 @@ func gridMarks(max int64) []int64 {
 // value, before them. Marks too close to one of those taken are left out.
 func (s *Subject) grid(max int64, taken ...int64) (behind, before markup.Node) {
 	var lines, values []markup.Node
+	write := view.Bytes
+	if max >= 10_000_000_000 {
+		write = view.Gigabytes // from the first mark on: one axis, one unit
+	}
 	for _, n := range gridMarks(max) {
 		if slices.ContainsFunc(taken, func(t int64) bool { return t != 0 && n > t-max/24 && n < t+max/24 }) {
 			continue
 		}
 		y := percent(float64(max-n), float64(max))
 		lines = append(lines, elem("line", "class", "grid", "x1", "0", "x2", "100%", "y1", y, "y2", y))
-		values = append(values, markup.Elem("text", markup.A("class", "mark", "x", "0", "y", y, "dy", "-4"), markup.Text(view.Bytes(s.Lang, n))))
+		values = append(values, markup.Elem("text", markup.A("class", "mark", "x", "0", "y", y, "dy", "-4"), markup.Text(write(s.Lang, n))))
 	}
 	return markup.Elem("g", nil, lines...), markup.Elem("g", nil, values...)
 }

@@ -68,7 +68,7 @@ var All = func() []Piece {
 		{figure.Maps, Figure, lesson, figure.Maps, 800, []string{batch, side}},
 		{figure.Timeline, Figure, lesson, figure.Timeline, 760, []string{batch, side, optimizer}},
 		{island.Where, Island, lesson, island.Where, 740, []string{batch, side, optimizer, view.ScrubBuffers, gpu}},
-		{Times8, Figure, lesson, Times8, 320, []string{batch, side, optimizer}},
+		{Times8, Figure, lesson, Times8, 360, []string{batch, side, optimizer}},
 		{figure.Memory, Figure, lesson, figure.Memory, 540, []string{batch, side, optimizer, gpu}},
 		{figure.Blocks, Figure, lesson, figure.Blocks, 480, []string{batch, side, optimizer}},
 		{figure.Infer, Figure, lesson, figure.Infer, 580, []string{batch, side}},

@@ -63,6 +63,16 @@ type page struct {
 	Whole string
 }
 
+// meets are the kinds of memory that the reader meets in a section of the
+// lesson. The tank shows them in full from there on.
+var meets = map[string]string{
+	"weights":     view.KindWeights + " " + view.KindGradients + " " + view.KindOptimizer,
+	"batch":       view.KindBatch,
+	"activations": view.KindActivations,
+	"total":       view.KindTemporaries,
+	"compute":     view.KindRuntime,
+}
+
 // Still reports whether nothing on the page moves: it is read without the engine.
 func (p page) Still() bool { return p.Name == lesson.Validation }
 
@@ -476,6 +486,7 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		"list":    func(items ...string) []string { return items },
 		"number":  func(i int) int { return i + 1 },
 		"tensors": func() []string { return view.TensorKinds },
+		"meets":   func(section string) string { return meets[section] },
 		"parts": func() []string {
 			if p.Name == lesson.Workshop {
 				return calc.PartKinds
@@ -518,7 +529,7 @@ func (b *builder) templates(p page, f view.Figures) *template.Template {
 		"draw": func(name string, caption template.HTML) template.HTML {
 			subject := figure.Of(f)
 			subject.Curve = b.curve
-			return template.HTML(figure.HTML(name, subject, string(caption+integrate(piece.Figure, name))))
+			return template.HTML(figure.HTML(name, subject, string(caption+" "+integrate(piece.Figure, name))))
 		},
 		"dialog": func() template.HTML {
 			folder := strings.TrimSuffix(pathOf(piece.Folder, p.Lang), "index.html")

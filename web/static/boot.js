@@ -6,6 +6,7 @@ import { load } from "./engine.js";
 import { banner } from "./banner.js";
 import { figures } from "./figures.js";
 import { integrate } from "./integrate.js";
+import { met } from "./met.js";
 import { register } from "./register.js";
 import { started } from "./started.js";
 
@@ -101,6 +102,7 @@ async function wake() {
 
 figures(root);
 integrate(root);
+met();
 window.addEventListener("vrametre:panic", () => banner("crashed", { reload: () => location.reload() }));
 if (!self.vrametreScript) window.addEventListener("vrametre:ready", () => register(root), { once: true });
 wake();

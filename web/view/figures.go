@@ -532,6 +532,8 @@ func (f Figures) card(name string, r *calc.Result) (figure, bool) {
 		return figure{"", bytes, r.Budget.Total, ""}, true
 	case "usable":
 		return figure{"", bytes, r.Budget.Usable, ""}, true
+	case "limit":
+		return figure{"", bytes, cardLimit(r), ""}, true
 	case "max_batch":
 		if r.MaxBatch != nil {
 			return figure{KindBatch, count, *r.MaxBatch, ""}, true

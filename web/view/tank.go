@@ -3,6 +3,8 @@ package view
 import (
 	"slices"
 	"strings"
+
+	"vrametre/calc"
 )
 
 // Tone says how a verdict is coloured; its words say the same.
@@ -21,11 +23,11 @@ type Tank struct {
 	Total string
 	// Of says at what moment and out of how much.
 	Of string
-	// Scale is what the vessel's full height stands for, in bytes: the card's
-	// memory, or the peak where that is larger.
+	// Scale is what the vessel's full height stands for, in bytes: the limit, or
+	// the peak where that is larger, and a little room to see its line.
 	Scale    int64
 	Segments []Segment
-	// Limit is the card's memory as a share of the vessel's height, between 0 and 1; 0: no card.
+	// Limit is what the program may take of the card as a share of the vessel's height, between 0 and 1; 0: no card.
 	Limit float64
 	// Verdict is the sentence; Short is its form for a narrow screen.
 	Verdict, Short string
@@ -48,7 +50,7 @@ func (f Figures) Tank() Tank {
 	r := &f.scene.Now
 	t := Tank{Total: Bytes(f.lang, r.Peak.Device), Of: f.tankOf(), Scale: f.tankScale()}
 	if r.Budget != nil {
-		t.Limit = float64(r.Budget.Total) / float64(t.Scale)
+		t.Limit = float64(cardLimit(r)) / float64(t.Scale)
 	}
 	for _, kind := range Kinds {
 		n := kindBytes(r, kind)
@@ -72,11 +74,17 @@ func (f Figures) tankOf() string {
 }
 
 func (f Figures) tankScale() int64 {
-	scale := f.scene.Now.Peak.Device
-	if b := f.scene.Now.Budget; b != nil {
-		scale = max(scale, b.Total)
+	r := &f.scene.Now
+	scale := r.Peak.Device
+	if r.Budget != nil {
+		scale = max(scale, cardLimit(r))
 	}
-	return scale
+	return scale + scale/16
+}
+
+// cardLimit is what the program may take of its card, its context included.
+func cardLimit(r *calc.Result) int64 {
+	return max(0, r.Budget.Usable+r.Peak.Device-r.Peak.Reserved)
 }
 
 // Tone is how the verdict is coloured.

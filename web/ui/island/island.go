@@ -115,7 +115,7 @@ func tank(f view.Figures) markup.Node {
 	for _, kind := range view.Kinds {
 		levels = append(levels, markup.Elem("i", markup.A("class", "k-"+kind, "data-share", "kind."+kind+"/tank.scale")))
 	}
-	levels = append(levels, markup.Elem("span", markup.A("class", "limit", "data-share", "card.total/tank.scale")))
+	levels = append(levels, markup.Elem("span", markup.A("class", "limit", "data-share", "card.limit/tank.scale"), markup.Elem("span", nil, markup.Text(text(f, "tank.limit")))))
 	return markup.Elem("div", markup.A("class", "tank", "role", "group", "aria-label", text(f, "tank.label")),
 		figure(f, "b", "", "tank.total"),
 		figure(f, "small", "", "tank.of"),
