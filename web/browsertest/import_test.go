@@ -116,9 +116,7 @@ func TestImportPrint(t *testing.T) {
 	if got := eval[string](tab, `document.querySelector('`+modelText+`').value`); got != text {
 		t.Errorf("the text became %.60q", got)
 	}
-	for _, violation := range violations(tab) {
-		t.Errorf("accessibility: %s", violation)
-	}
+	tab.clean("a tree")
 	// It goes along into the other language, though no link carries it.
 	if err := cd.Do(tab, cd.Click(cd.CSS(`[data-lang-switch]`))); err != nil {
 		t.Fatal(err)
@@ -182,9 +180,7 @@ func TestImportFaults(t *testing.T) {
 	if quoted := eval[string](tab, `document.querySelector(".trouble code").textContent`); selected != quoted || selected == "" {
 		t.Errorf("selected %q, quoted %q", selected, quoted)
 	}
-	for _, violation := range violations(tab) {
-		t.Errorf("with an error: %s", violation)
-	}
+	tab.clean("with an error")
 	// Text stays text.
 	hostile := "Net(\n  (a): <img src=x onerror=document.title='owned'>()\n  (<b>b</b>): Linear(in_features=3, out_features=2, bias=True)\n  (c): Evil<script>document.title='owned'</script>(in_features=2)\n)"
 	tab.put(modelText, hostile)
@@ -197,6 +193,7 @@ func TestImportFaults(t *testing.T) {
 	tab.until(`document.querySelector('[data-field="setup.input"]').getAttribute("aria-invalid") === "true"`)
 	tab.put(`[data-field="setup.input"]`, "3, 32, 32")
 	tab.until(params + ` === "224" && document.querySelector(".trouble .wrong").hidden && [...document.querySelectorAll(".remarks code")].some((c) => c.textContent === "(x): Whatever()")`)
+	tab.clean("with remarks")
 	// An empty field is no model.
 	tab.put(modelText, "")
 	tab.until(`document.querySelector('[data-field="setup.model"]').value === "lesson" && ` + params + ` === "538981"`)

@@ -131,6 +131,9 @@ func TestNothingMovesOnWaking(t *testing.T) {
 			openings = append(openings, opening{path, v, 0}, opening{path, v, .4})
 		}
 	}
+	for _, path := range []string{"en/", oomPage, "embed/timeline/", "embed/atelier/"} {
+		openings = append(openings, opening{path, view{}, 0}, opening{path, view{width: 390, height: 844}, 0})
+	}
 	for _, o := range openings {
 		t.Run(fmt.Sprintf("/%s at %d from %v", o.path, o.v.width, o.scrolled), func(t *testing.T) {
 			scrolled := o.scrolled

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	cd "github.com/chromedp/chromedp"
 
+	"vrametre/calc/oom"
 	"vrametre/content"
+	"vrametre/web/build"
 	figures "vrametre/web/view"
 )
 
@@ -59,6 +62,7 @@ func TestPasteAMessage(t *testing.T) {
 	if got := tab.text(".says"); !strings.HasPrefix(got, "Aucun message") {
 		t.Errorf("no message is %q", got)
 	}
+	tab.clean("no message")
 	eval[any](tab, `document.querySelector("[data-action=example]").click()`)
 	tab.until(`document.querySelectorAll(".oom .mark").length === 6`)
 	got := eval[string](tab, `vrametre.explain(`+"`"+pasted+"`"+`, {language: "en"}).then((e) => e.verdict + e.requested)`)
@@ -148,6 +152,7 @@ func TestChooseACard(t *testing.T) {
 	tab := open(t, root+oomPage, view{})
 	tab.put("[data-field=query]", "colab")
 	tab.until(`document.querySelectorAll(".hits button").length === 1`)
+	tab.clean("the catalogue searched")
 	eval[any](tab, `document.querySelector(".hits button").click()`)
 	tab.until(`location.hash.includes("gpu=colab-free-t4")`)
 	tab.until(`document.querySelector(".chosen").textContent.includes("Colab")`)
@@ -303,11 +308,44 @@ func TestOOMPageFitsAndIsAccessible(t *testing.T) {
 			if wide := eval[string](tab, tooWide); wide != "" {
 				t.Errorf("/%s at %d: %s", path, width, wide)
 			}
-			eval[any](tab, axe+"; undefined")
-			for _, fault := range eval[[]string](tab, `axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target).join(", ")))`) {
-				t.Errorf("/%s at %d: %s", path, width, fault)
+			for _, violation := range violations(tab) {
+				t.Errorf("/%s at %d: %s", path, width, violation)
 			}
 		}
+	}
+}
+
+// So does the explanation of every kind of message.
+func TestEveryVerdictIsAccessible(t *testing.T) {
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(root, "calc", "oom", "testdata", "messages.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []struct{ Text string }
+	if err := json.Unmarshal(data, &messages); err != nil {
+		t.Fatal(err)
+	}
+	tab := open(t, serve(t, "")+oomPage, view{})
+	seen := map[string]bool{}
+	for _, m := range messages {
+		code := oom.Explain(m.Text, oom.Hints{}).Verdict.Code
+		if seen[code] {
+			continue
+		}
+		seen[code] = true
+		was := eval[string](tab, `document.querySelector("[data-island=oom]").textContent`)
+		tab.paste(m.Text)
+		tab.until(fmt.Sprintf(`document.querySelector("[data-island=oom]").textContent !== %q`, was))
+		for _, violation := range violations(tab) {
+			t.Errorf("%s: %s", code, violation)
+		}
+	}
+	if len(seen) < 12 {
+		t.Errorf("messages of %d kinds", len(seen))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	cd "github.com/chromedp/chromedp"
 )
 
@@ -60,6 +61,40 @@ func watch(tab *tab) (said func() []string, err error) {
 			}
 		}
 	}, nil
+}
+
+// The tank takes its colours where the reader meets the kinds of memory, by the
+// place on the page alone; paper has them all, and the limit is in sight.
+func TestTankFillsAsTheReaderGoes(t *testing.T) {
+	tab := open(t, serve(t, ""), view{})
+	for _, step := range []struct{ place, met string }{
+		{"h1", ""},
+		{"#weights", "weights gradients optimizer"},
+		{"#activations", "weights gradients optimizer batch activations"},
+		{"#end", "weights gradients optimizer batch activations temporaries runtime"},
+		{"#batch", "weights gradients optimizer batch"},
+	} {
+		eval[any](tab, `document.querySelector("`+step.place+`").scrollIntoView({behavior: "instant"})`)
+		tab.until(`document.body.dataset.met?.split(" ").sort().join(" ").trim() === "` + sorted(step.met) + `"`)
+	}
+	const pale = `[...document.querySelectorAll(".gauge .vessel i")].filter((i) => getComputedStyle(i).filter !== "none").map((i) => i.className.slice(2)).sort().join(" ")`
+	tab.until(pale + ` === "activations runtime temporaries"`)
+	// What is lit is not pale.
+	eval[any](tab, `document.body.dataset.lit = "activations"`)
+	tab.until(pale + ` === ""`)
+	eval[any](tab, `delete document.body.dataset.lit`)
+	if inside := eval[bool](tab, `(() => { const [vessel, limit] = [".vessel", ".vessel .limit"].map((s) => document.querySelector(s).getBoundingClientRect()); return limit.top > vessel.top && limit.bottom < vessel.bottom; })()`); !inside {
+		t.Error("the limit is out of the vessel's sight")
+	}
+	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	tab.until(pale + ` === ""`)
+}
+
+// sorted puts words in order.
+func sorted(words string) string {
+	list := strings.Fields(words)
+	slices.Sort(list)
+	return strings.Join(list, " ")
 }
 
 // Without JavaScript the lesson is whole, and nothing on it pretends to move.
@@ -239,6 +274,24 @@ func violations(tab *tab) []string {
 	return eval[[]string](tab, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + " " + n.failureSummary.split("\n").slice(1, 2))))`)
 }
 
+// clean fails the test where axe-core finds something wrong, in any colours.
+func (tab *tab) clean(state string) {
+	tab.t.Helper()
+	for _, colours := range []emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: "light"},
+		{Name: "prefers-color-scheme", Value: "dark"},
+		{Name: "forced-colors", Value: "active"},
+	} {
+		call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			&colours, {Name: "prefers-reduced-motion", Value: "reduce"}, // colours on their way would be mistaken for others
+		}})
+		for _, violation := range violations(tab) {
+			tab.t.Errorf("%s, %s %s: %s", state, colours.Name, colours.Value, violation)
+		}
+	}
+	call(tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
+}
+
 func TestAccessible(t *testing.T) {
 	root := serve(t, "")
 	for name, v := range map[string]view{
@@ -259,32 +312,23 @@ func TestAccessible(t *testing.T) {
 // The page works in the states that a reader brings it to: an explanation
 // open, a question answered, the puzzle tried, a kind of memory lit.
 func TestAccessibleInEveryState(t *testing.T) {
-	root := serve(t, "")
-	for _, scheme := range []string{"light", "dark"} {
-		tab := open(t, root, view{media: map[string]string{"prefers-color-scheme": scheme}})
-		check := func(state string) {
-			t.Helper()
-			for _, violation := range violations(tab) {
-				t.Errorf("%s, %s: %s", scheme, state, violation)
-			}
-		}
-		eval[any](tab, `document.querySelectorAll("[data-quiz]").forEach((quiz) => quiz.querySelector("[data-choice]").click())`)
-		tab.until(`[...document.querySelectorAll("[data-quiz] .reveal")].every((reveal) => reveal.textContent !== "")`)
-		eval[any](tab, `document.querySelector("[data-lever=precision][value=amp-fp16]").click()`)
-		tab.until(`document.querySelector("[data-puzzle] .result.ok") !== null`)
-		check("answered")
-		for _, kind := range []string{"weights", "gradients", "optimizer", "batch", "activations", "temporaries", "runtime"} {
-			eval[any](tab, `document.body.dataset.lit = "`+kind+`"`)
-			check(kind + " lit")
-		}
-		eval[any](tab, `delete document.body.dataset.lit`)
-		tab.put(slider, "1024")
-		tab.until(`document.querySelector(".verdict").dataset.tone === "alarm"`)
-		check("over the card")
-		eval[any](tab, `document.querySelector(".gauge b[data-v]").click()`)
-		tab.until(`document.querySelector("dialog.explained")?.open`)
-		check("an explanation open")
+	tab := open(t, serve(t, ""), view{})
+	eval[any](tab, `document.querySelectorAll("[data-quiz]").forEach((quiz) => quiz.querySelector("[data-choice]").click())`)
+	tab.until(`[...document.querySelectorAll("[data-quiz] .reveal")].every((reveal) => reveal.textContent !== "")`)
+	eval[any](tab, `document.querySelector("[data-lever=precision][value=amp-fp16]").click()`)
+	tab.until(`document.querySelector("[data-puzzle] .result.ok") !== null`)
+	tab.clean("answered")
+	for _, kind := range []string{"weights", "gradients", "optimizer", "batch", "activations", "temporaries", "runtime"} {
+		eval[any](tab, `document.body.dataset.lit = "`+kind+`"`)
+		tab.clean(kind + " lit")
 	}
+	eval[any](tab, `delete document.body.dataset.lit`)
+	tab.put(slider, "1024")
+	tab.until(`document.querySelector(".verdict").dataset.tone === "alarm"`)
+	tab.clean("over the card")
+	eval[any](tab, `document.querySelector(".gauge b[data-v]").click()`)
+	tab.until(`document.querySelector("dialog.explained")?.open`)
+	tab.clean("an explanation open")
 }
 
 // An error of axe-core itself would pass for a clean page: it must find a planted fault.
