@@ -43,7 +43,7 @@ from sphinx.util.docutils import SphinxDirective
 # The parts that have a picture and the others, with their height in pixels in a
 # column of 720, for frames that are not told.
 PICTURED = {
-    "slots": 260, "images": 540, "maps": 800, "timeline": 760, "where": 740, "times8": 320, "memory": 540,
+    "slots": 260, "images": 540, "maps": 800, "timeline": 760, "where": 740, "times8": 360, "memory": 540,
     "blocks": 480, "infer": 580, "tank": 220, "atelier-timeline": 740, "atelier-memory": 500, "layers": 800,
 }  # fmt: skip
 OTHERS = {"puzzle": 520, "atelier": 1280}
