@@ -399,7 +399,7 @@ func (q *squeezed) pytorchFields(m *Message, i int) (end int) {
 	const apart = 240 // two numbers of one message are not further apart
 	end = i
 	for last := i; i < len(q.s) && i-last < apart; {
-		if !isDigit(q.s[i]) || i > 0 && isDigit(q.s[i-1]) && !q.gapAt(i) {
+		if !q.begins(i) {
 			if i > last+40 && strings.HasPrefix(q.s[i:], "outofmemory") {
 				break // the next message
 			}
@@ -417,8 +417,8 @@ func (q *squeezed) pytorchFields(m *Message, i int) (end int) {
 		f := q.field("", s, i, next)
 		f.Name, f.PID = fieldName(q.s[max(0, i-60):i], q.s[next:min(len(q.s), next+40)])
 		i = next
-		if f.Name == "" {
-			continue
+		if f.Name == "" || f.Bytes == math.MaxInt64 && slices.Contains([]string{Total, Free, Allocated, Reserved, ReservedUnallocated}, f.Name) {
+			continue // no number of a device
 		}
 		if f.Name != OtherProcess {
 			if _, twice := m.Get(f.Name); twice {
@@ -435,7 +435,7 @@ func (q *squeezed) pytorchFields(m *Message, i int) (end int) {
 }
 
 func at(s string, i int) byte {
-	if i < len(s) {
+	if 0 <= i && i < len(s) {
 		return s[i]
 	}
 	return 0

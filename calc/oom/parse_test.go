@@ -108,10 +108,50 @@ func TestMessagesInDisguise(t *testing.T) {
 		"nbsp":   func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") },
 		"string": func(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `\n",` },
 		"upper":  strings.ToUpper,
+		"wide":   func(s string) string { return strings.Join(strings.Split(s, ""), "\x00") },
 		"code":   func(s string) string { return "```\n" + s + "\n```" },
 	} {
 		for _, it := range items(t) {
 			verify(t, name, it, Parse(wrap(it.Text)))
+		}
+	}
+}
+
+// A number is read right, or not at all.
+func TestNumbersInDisguise(t *testing.T) {
+	message := func(total, free string) string {
+		return "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of " + total + " of which " + free + " is free. Of the allocated memory 3.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated."
+	}
+	for _, c := range []struct {
+		printed string
+		bytes   int64 // 0: not told
+	}{
+		{"1,22 GiB", 1309965025},
+		{"1,5 GiB", 3 << 29},
+		{"16,270.50 MiB", 16270<<20 + 1<<19},
+		{"1,016,270 MiB", 1016270 << 20},
+		{"1,22.5 GiB", 0},
+		{"1,2222 GiB", 0},
+		{"1,22,333 GiB", 0},
+		{"1,,22 GiB", 0},
+		{"6\n5.12 MiB", 0},
+		{"65\n.12 MiB", 0},
+		{"65.\n12 MiB", 0},
+		{"65.1\n2 MiB", 0},
+		{"65.12\nMiB", 68283269},
+		{"99999999999999999999 GiB", 0},
+		{"-1 GiB", 0},
+		{"1e3 GiB", 0},
+		{"MiB", 0},
+	} {
+		for name, text := range map[string]string{Total: message(c.printed, "1.00 GiB"), Free: message("8.00 GiB", c.printed)} {
+			m := Parse(text)
+			if got, ok := m.Get(name); ok != (c.bytes > 0) || got.Bytes != c.bytes {
+				t.Errorf("%s %q: %d (%v), want %d", name, c.printed, got.Bytes, ok, c.bytes)
+			}
+			if len(m.Fields) < 5 {
+				t.Errorf("%s %q: the other numbers are lost: %v", name, c.printed, m.Fields)
+			}
 		}
 	}
 }

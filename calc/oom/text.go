@@ -24,7 +24,11 @@ type squeezed struct {
 	cuts int // calls of cut
 }
 
-type gap struct{ at, orig int32 }
+// joins: what was left out, NUL, does not end a number.
+type gap struct {
+	at, orig int32
+	joins    bool
+}
 
 // hit is where one of the words of hitAt ends.
 type hit struct {
@@ -105,14 +109,14 @@ func squeeze(text string) squeezed {
 	n := 0 // bytes of out in use
 	q := squeezed{base: base, gaps: make([]gap, 1, 1+len(text)/16)}
 	oom := 0
-	inGap := false
+	inGap, joins := false, true
 	for i := 0; i < len(text); {
 		c := text[i]
 		class := classes[c]
 		length := 1
 		switch class {
 		case skipped:
-			inGap = true
+			inGap, joins = true, joins && c == 0 // text of two bytes a letter has a NUL in every gap
 			i++
 			continue
 		case special:
@@ -127,7 +131,7 @@ func squeeze(text string) squeezed {
 				i++
 			}
 			if class != plain {
-				inGap = true
+				inGap, joins = true, false
 				continue
 			}
 		case nonASCII:
@@ -135,18 +139,18 @@ func squeeze(text string) squeezed {
 			r, length = utf8.DecodeRuneInString(text[i:])
 			if r >= 0x2500 && r <= 0x259f || r == 0xa0 || r >= 0x2000 && r <= 0x200f || r == 0x202f || r == 0x2060 || r == 0xfeff || r == utf8.RuneError {
 				// Frames of pretty tracebacks, progress bars, special spaces.
-				inGap = true
+				inGap, joins = true, false
 				i += length
 				continue
 			}
 		}
 		if inGap {
-			inGap = false
 			if g := &q.gaps[len(q.gaps)-1]; int(g.at) == n {
-				g.orig = int32(i)
+				g.orig, g.joins = int32(i), joins
 			} else {
-				q.gaps = append(q.gaps, gap{int32(n), int32(i)})
+				q.gaps = append(q.gaps, gap{int32(n), int32(i), joins})
 			}
+			inGap, joins = false, true
 		}
 		if length > 1 {
 			n += copy(out[n:], text[i:i+length])
@@ -214,7 +218,22 @@ func (q *squeezed) orig(i int) int {
 // gapAt says whether something was left out right before i.
 func (q *squeezed) gapAt(i int) bool {
 	n := sort.Search(len(q.gaps), func(k int) bool { return int(q.gaps[k].at) >= i })
-	return n < len(q.gaps) && int(q.gaps[n].at) == i && i > 0
+	return n < len(q.gaps) && int(q.gaps[n].at) == i && i > 0 && !q.gaps[n].joins
+}
+
+// begins says whether a number begins at i: not inside one, not after a sign, nor where a line was broken inside one.
+func (q *squeezed) begins(i int) bool {
+	if !isDigit(q.s[i]) {
+		return false
+	}
+	switch c := at(q.s, i-1); c {
+	case ',', '-':
+		return q.gapAt(i)
+	case '.', 'e':
+		return !isDigit(at(q.s, i-2))
+	default:
+		return !isDigit(c)
+	}
 }
 
 // Size is a number of bytes as a message prints it.
@@ -262,9 +281,29 @@ func (q *squeezed) size(i, n int) (s Size, end int, ok bool) {
 	if end == i {
 		return s, i, false
 	}
+	digits := q.s[i:end]
+	for decimals == 0 && at(q.s, end) == ',' && !q.gapAt(end) && !q.gapAt(end+1) {
+		// A log in French has a comma for the point; three digits after one are thousands.
+		next, more := q.number(end + 1)
+		group := next - end - 1
+		if more > 0 {
+			group -= more + 1
+		}
+		digits += q.s[end+1 : next]
+		switch {
+		case group == 3:
+			decimals = more
+		case more == 0 && 0 < group && group < 3 && len(digits)-group == end-i:
+			decimals = group
+			digits = digits[:len(digits)-group] + "." + digits[len(digits)-group:]
+		default:
+			return s, i, false
+		}
+		end = next
+	}
 	for _, u := range units[:n] {
 		if strings.HasPrefix(q.s[end:], u.name) {
-			return toSize(q.s[i:end], decimals, u.shift), end + len(u.name), true
+			return toSize(digits, decimals, u.shift), end + len(u.name), true
 		}
 	}
 	return s, i, false
