@@ -242,7 +242,7 @@ func (q *query) estimate(n *network) (Result, error) {
 	if q.work.stopped {
 		return Result{}, ErrStopped
 	}
-	for _, v := range one.g.Warnings {
+	for _, v := range slices.Concat(q.warnings, one.g.Warnings) {
 		res.Warnings = append(res.Warnings, Warning{Code: v.Code, At: v.At, Args: v.Args})
 	}
 	return res, nil

@@ -632,6 +632,23 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
+// A precision that is asked for does not give way to the adapter's base in silence.
+func TestPrecisionReplaced(t *testing.T) {
+	for _, c := range []struct {
+		precision, base string
+		warned          bool
+	}{{"", "nf4", false}, {"", "bf16", false}, {"fp32", "", false}, {"fp32", "fp32", false}, {"amp-bf16", "bf16", false}, {"fp32", "fp16", true}, {"fp32", "bf16", true}, {"fp32", "nf4", true}} {
+		q := Request{Model: Model{Preset: "gpt2"}, Batch: 1, Precision: c.precision, Adapter: &Adapter{Kind: "lora", Rank: 8, Targets: []string{"c_attn"}, Base: c.base}}
+		r := estimate(t, q)
+		warned := slices.ContainsFunc(r.Warnings, func(w Warning) bool {
+			return w.Code == "precision-replaced" && w.At == "precision" && w.Args["asked"] == "fp32" && w.Args["base"] == c.base
+		})
+		if warned != c.warned {
+			t.Errorf("%q over %q: %v", c.precision, c.base, r.Warnings)
+		}
+	}
+}
+
 // Model states per parameter with Adam and 16-bit weights over N cards: the table of the ZeRO paper
 // (Rajbhandari et al., arXiv 1910.02054, figure 1): 16 bytes, 4 + 12/N, 2 + 14/N, 16/N.
 func TestZeroStages(t *testing.T) {

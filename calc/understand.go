@@ -70,6 +70,8 @@ type query struct {
 	zeroAt   int
 	keepGrad bool
 	work     *work
+	// warnings are about the request's own fields.
+	warnings []*fault.Error
 }
 
 func choice(field, value, def string, allowed []string) (string, error) {
@@ -191,7 +193,7 @@ func understand(r Request) (*query, error) {
 	if err := q.precision(); err != nil {
 		return nil, err
 	}
-	if err := q.adapter(); err != nil {
+	if err := q.adapter(r.Precision); err != nil {
 		return nil, err
 	}
 	if err := q.parallel(); err != nil {
@@ -288,7 +290,8 @@ func span(part string) (low, high int, ok bool) {
 	return low, high, err == nil && err2 == nil && low >= 0 && high >= low
 }
 
-func (q *query) adapter() error {
+// adapter checks the adapter; given is the precision that the request names, if any.
+func (q *query) adapter(given string) error {
 	a := q.Adapter
 	if a == nil {
 		return nil
@@ -311,8 +314,15 @@ func (q *query) adapter() error {
 	case q.dtype != torch.Float32 && q.dtype != base: // the default, fp32, gives way
 		return fault.New("adapter-precision", "adapter.base", "base", a.Base, "precision", q.Precision)
 	}
+	if given == "fp32" && base != torch.Float32 {
+		q.warn("precision-replaced", "precision", "asked", given, "base", a.Base)
+	}
 	q.dtype = base
 	return nil
+}
+
+func (q *query) warn(code, at string, args ...any) {
+	q.warnings = append(q.warnings, fault.New(code, at, args...))
 }
 
 func (q *query) parallel() error {

@@ -54,9 +54,9 @@ func faultCalls(t *testing.T) (errors, warnings []faultCall) {
 			// Where the code stands among the arguments, and where its own arguments begin.
 			var code, first int
 			switch callee {
-			case "fault.New", "fault.Throw":
+			case "fault.New", "fault.Throw", "q.warn":
 				code, first = 0, 2
-			case "g.Fail", "g.Warn", "b.G.Fail", "q.warn":
+			case "g.Fail", "g.Warn", "b.G.Fail":
 				code, first = 0, 1
 			case "fail":
 				code, first = 1, 2
