@@ -175,7 +175,7 @@ func TestWorkshopTable(t *testing.T) {
 		t.Errorf("sorted by %q", got)
 	}
 	eval[any](tab, `navigator.clipboard.writeText = (text) => { self.copied = text; return Promise.resolve(); }`)
-	for format, want := range map[string]string{"csv": "path,type,output,params,saved\n0,Conv2d,64x32x128x128,896,0\n", "json": "[\n  {\n    \"path\": \"0\"", "markdown": "| path | type |"} {
+	for format, want := range map[string]string{"csv": "path,type,output,params,saved,tied\n0,Conv2d,64x32x128x128,896,0,\n", "json": "[\n  {\n    \"path\": \"0\"", "markdown": "| path | type |"} {
 		if err := cd.Do(tab, cd.Click(cd.CSS(`[data-copy=`+format+`]`))); err != nil {
 			t.Fatal(err)
 		}

@@ -450,6 +450,11 @@ func TestLayersTied(t *testing.T) {
 	if !strings.Contains(source, "<td><small>shared with transformer.wte</small></td>") || !strings.Contains(source, "<td>"+s.count(s.Now.Parameters.Total)+"</td>") {
 		t.Errorf("the table of GPT-2: %s", source[max(0, len(source)-2000):])
 	}
+	for format, want := range map[string]string{"csv": "lm_head,Linear,1x128x50257,0,393216,transformer.wte\n", "markdown": "| lm_head | Linear | 1x128x50257 | 0 | 393216 | transformer.wte |\n"} {
+		if got := LayersText(s, format); !strings.Contains(got, want) {
+			t.Errorf("%s of GPT-2 ends %q", format, got[max(0, len(got)-300):])
+		}
+	}
 }
 
 // The table as text holds every layer's exact numbers.
@@ -457,8 +462,8 @@ func TestLayersText(t *testing.T) {
 	s := subject(t, view.Default(), content.French)
 	s.Sort = Sort{}.By(BySaved)
 	for format, want := range map[string]string{
-		"csv":      "path,type,output,params,saved\n1,ReLU,32x32x128x128,0,67108864\n",
-		"markdown": "| path | type | output | params | saved |\n|---|---|---|---:|---:|\n| 1 | ReLU | 32x32x128x128 | 0 | 67108864 |\n",
+		"csv":      "path,type,output,params,saved,tied\n1,ReLU,32x32x128x128,0,67108864,\n",
+		"markdown": "| path | type | output | params | saved | tied |\n|---|---|---|---:|---:|---|\n| 1 | ReLU | 32x32x128x128 | 0 | 67108864 |  |\n",
 		"json":     "[\n  {\n    \"path\": \"1\",\n    \"type\": \"ReLU\",\n    \"output\": [\n      32,\n      32,\n      128,\n      128\n    ],\n    \"params\": 0,\n    \"saved\": 67108864\n  },",
 	} {
 		got := LayersText(s, format)

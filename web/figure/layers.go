@@ -154,6 +154,7 @@ func LayersText(s *Subject, format string) string {
 		}
 		return strings.Join(parts, "x")
 	}
+	cell := func(path string) string { return strings.ReplaceAll(path, "|", `\|`) }
 	var b strings.Builder
 	switch format {
 	case "json":
@@ -163,14 +164,14 @@ func LayersText(s *Subject, format string) string {
 		}
 		return string(data) + "\n"
 	case "markdown":
-		b.WriteString("| path | type | output | params | saved |\n|---|---|---|---:|---:|\n")
+		b.WriteString("| path | type | output | params | saved | tied |\n|---|---|---|---:|---:|---|\n")
 		for _, row := range rows {
-			b.WriteString("| " + strings.ReplaceAll(row.Path, "|", `\|`) + " | " + row.Type + " | " + shape(row) + " | " + strconv.FormatInt(row.Params, 10) + " | " + strconv.FormatInt(row.Saved, 10) + " |\n")
+			b.WriteString("| " + cell(row.Path) + " | " + row.Type + " | " + shape(row) + " | " + strconv.FormatInt(row.Params, 10) + " | " + strconv.FormatInt(row.Saved, 10) + " | " + cell(row.Tied) + " |\n")
 		}
 	default:
-		b.WriteString("path,type,output,params,saved\n")
+		b.WriteString("path,type,output,params,saved,tied\n")
 		for _, row := range rows {
-			b.WriteString(quoted(row.Path) + "," + quoted(row.Type) + "," + shape(row) + "," + strconv.FormatInt(row.Params, 10) + "," + strconv.FormatInt(row.Saved, 10) + "\n")
+			b.WriteString(quoted(row.Path) + "," + quoted(row.Type) + "," + shape(row) + "," + strconv.FormatInt(row.Params, 10) + "," + strconv.FormatInt(row.Saved, 10) + "," + quoted(row.Tied) + "\n")
 		}
 	}
 	return b.String()
