@@ -82,7 +82,13 @@ func (p *Page) device(control string, d view.Device) {
 	state := p.State()
 	state.Device = d
 	p.change(control, state)
-	if p.shown.Card.Remember {
+	p.keepCard()
+}
+
+// keepCard writes the card on this device, if the reader has said so. A name that a
+// link gives and the catalogue does not know is no choice of the reader's.
+func (p *Page) keepCard() {
+	if d := p.State().Device; p.shown.Card.Remember && d.Unknown == "" {
 		p.document.Remember(d.Kept())
 	}
 }
@@ -175,11 +181,10 @@ func init() {
 		},
 		island.FieldRemember: func(p *Page, _, value string) {
 			p.shown.Card.Remember = value == checked(true)
-			kept := ""
-			if p.shown.Card.Remember {
-				kept = p.State().Device.Kept()
+			if !p.shown.Card.Remember {
+				p.document.Remember("")
 			}
-			p.document.Remember(kept)
+			p.keepCard()
 		},
 	}
 }
