@@ -63,7 +63,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintln(w, "usage: web COMMAND")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-10s%-30s%s\n", c.name, c.arguments, c.summary)
+		fmt.Fprintf(w, "  %-10s%-32s%s\n", c.name, c.arguments, c.summary)
 	}
 	return status
 }

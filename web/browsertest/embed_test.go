@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
 	cd "github.com/chromedp/chromedp"
 
 	"vrametre/web/build"
@@ -94,6 +95,13 @@ func TestPartsFitTheirFrames(t *testing.T) {
 			}
 			for _, violation := range violations(tab) {
 				t.Errorf("%s: %s", p.Name, violation)
+			}
+			if width == 320 { // a narrow column of a slide
+				call(tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 200, Height: 150, DeviceScaleFactor: 1})
+				if over := eval[float64](tab, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); over > 0 {
+					t.Errorf("%s at 200 pixels: %v pixels over its frame", p.Name, over)
+				}
+				call(tab, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 600, DeviceScaleFactor: 1})
 			}
 			if width == 320 && p.Kind != piece.Quiz { // what a question tells comes after the choice
 				tab.conceals(p)
@@ -285,6 +293,22 @@ func TestQuestionInAnotherSite(t *testing.T) {
 	if got := eval[string](tab, `document.querySelector("#four").textContent`); got != "kept" {
 		t.Errorf("an unknown figure shows %q", got)
 	}
+	// An element can be asked when it has its figure, and as long as it has it.
+	if got := eval[[]string](tab, `(async () => {
+		const four = document.querySelector("#four"), said = (asked) => asked.then(() => "answered", (e) => e.message);
+		const nothing = await said(four.get());
+		four.setAttribute("lang", "EN-GB");
+		four.setAttribute("figure", "slots");
+		const waiting = said(four.get());
+		four.setAttribute("figure", "times8");
+		const other = said(four.get());
+		four.remove();
+		return [nothing, await waiting, await other, await said(four.set("batch=8")), four.querySelector("iframe").src];
+	})()`); !slices.Equal(got, []string{
+		`<vrametre-figure figure="nothing">: there is no figure to ask`, `<vrametre-figure figure="times8">: the figure is gone`, `<vrametre-figure figure="times8">: the figure is gone`, `<vrametre-figure figure="times8">: there is no figure to ask`, root + "en/embed/times8/#v=1",
+	}) {
+		t.Errorf("an element says %q", got)
+	}
 	frames := framesOf(tab, root)
 	quiz := frames["recall-weights"]
 	eval[any](quiz, `document.querySelector("[data-choice='3']").click()`)
@@ -330,12 +354,34 @@ func TestStrangersAreNotHeard(t *testing.T) {
 		// A stranger speaks to the figure.
 		await says("figure", {app: "vrametre", v: 1, type: "set", state: "batch=77"});
 		// The host speaks another language.
-		for (const message of [null, 1, "slide:", {app: "other", v: 1, type: "set", state: "batch=77"}, {app: "vrametre", v: 2, type: "set", state: "batch=77"}, {app: "vrametre", v: 1, type: "explode"}]) figure.contentWindow.postMessage(message, "*");
+		for (const key of ["__proto__", "constructor", "a&b#c"]) figure.contentWindow.postMessage({app: "vrametre", v: 1, type: "set", state: JSON.parse('{"' + key + '": {"toString": 1}}')}, "*");
+		const circle = {app: "vrametre", v: 1, type: "set", state: {theme: {toString: 1}, hide: "\ud800", batch: "\udfff"}};
+		circle.state.lock = circle;
+		for (const message of [circle, null, 1, "slide:", {app: "other", v: 1, type: "set", state: "batch=77"}, {app: "vrametre", v: 2, type: "set", state: "batch=77"}, {app: "vrametre", v: 1, type: "explode"}]) figure.contentWindow.postMessage(message, "*");
 		const { state } = await document.querySelector("#one").get();
 		return [heard.length - before, height === figure.style.height, state.includes("batch=32")];
 	})()`)
 	if got[0].(float64) != 0 || got[1] != true || got[2] != true {
 		t.Errorf("heard %v", got)
+	}
+}
+
+// A figure whose page is not there is not waited for.
+func TestFigureWithoutAnswer(t *testing.T) {
+	files := site.Handler(os.DirFS(built))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/embed/slots/") {
+			http.NotFound(w, r)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	tab := opened(t, view{})
+	before(tab, `{ const usual = setTimeout; self.setTimeout = (run, wait, ...more) => usual(run, Math.min(wait, 10), ...more); }`)
+	tab.navigate(host(t, server.URL+"/", `<vrametre-figure figure="slots"></vrametre-figure>`))
+	if got, want := eval[string](tab, `document.querySelector("vrametre-figure").get().catch((e) => e.message)`), `<vrametre-figure figure="slots">: no answer from `+server.URL+"/embed/slots/#v=1"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

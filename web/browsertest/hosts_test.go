@@ -250,6 +250,9 @@ func TestSphinxOnPaper(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(latex, "tank.fr.png")); err == nil || !strings.Contains(text, "}{Le réservoir sans ses nombres}") {
 		t.Errorf("LaTeX: a picture shows what is hidden (%v), or no link stands for it in\n%s", err, text[strings.Index(text, `\begin{document}`):])
 	}
+	if n := strings.Count(text, "sans ses nombres"); n != 1 {
+		t.Errorf("LaTeX: the caption of what has no picture is there %d times", n)
+	}
 	same(t, filepath.Join(latex, "timeline.fr.png"), filepath.Join(built, "figures", "timeline.fr.png"))
 
 	book, err := zip.OpenReader(filepath.Join(sphinx(t, program, "sphinx", root, "epub"), "Cours.epub"))

@@ -1,8 +1,10 @@
 package browsertest
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/andybalholm/brotli"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
@@ -541,6 +544,25 @@ func TestEngineOnAnyHost(t *testing.T) {
 				w.Header().Set("Content-Encoding", "gzip")
 			}
 			files.ServeHTTP(typed{w, "application/wasm"}, r)
+		},
+		"unpacked, with brotli": func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, ".gz") {
+				files.ServeHTTP(w, r)
+				return
+			}
+			sent := httptest.NewRecorder()
+			files.ServeHTTP(sent, r)
+			unpacked, err := gzip.NewReader(sent.Body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			w.Header().Set("Content-Encoding", "br")
+			packed := brotli.NewWriterLevel(w, brotli.DefaultCompression)
+			if _, err := io.Copy(packed, unpacked); err != nil {
+				t.Log(err) // the reader has gone
+			}
+			packed.Close()
 		},
 	} {
 		server := httptest.NewServer(host)

@@ -151,7 +151,7 @@ class Vrametre(SphinxDirective):
         body = nodes.figure("", link)
         if not pictured:
             body = nodes.paragraph("", "", link)
-            if caption:
+            if caption and "title" in self.options:  # otherwise the link says it
                 body += [nodes.Text(" "), *caption.children]
         elif caption:
             body += caption

@@ -16,7 +16,14 @@ export function write(pairs) {
 // given reads what a program hands over: a fragment, or an object of plain values.
 export function given(state) {
   if (typeof state === "string") return read(state);
-  return new Map(
-    Object.entries(state ?? {}).map(([key, value]) => [key, encodeURI(`${value}`).replace(/[&#]/g, encodeURIComponent)]),
-  );
+  return new Map(Object.entries(state ?? {}).map(([key, value]) => [plain(key), plain(value)]));
+}
+
+// plain is a value as it stands in a fragment; what has no text is empty.
+export function plain(value) {
+  try {
+    return encodeURI(`${value}`).replace(/[&#]/g, encodeURIComponent);
+  } catch {
+    return "";
+  }
 }
