@@ -49,6 +49,15 @@ func TestSingleFile(t *testing.T) {
 	tab.until(`document.querySelector("[data-lang-switch]").href.includes("m=resnet50")`)
 	eval[any](tab, `document.querySelector("[data-lang-switch]").click()`)
 	tab.until(`document.documentElement.lang === "en" && document.body.dataset.ready === "" && document.querySelector('[data-field="setup.model"]').value === "resnet50"`)
+	// A page that is only read hands the settings on.
+	tab.navigate("about:blank")
+	tab.navigate(address + "?validation#v=1&batch=64")
+	tab.until(`document.body?.dataset.page === "validation" && [...document.querySelectorAll("[data-lang-switch], nav [data-state-link]")].every((a) => a.hash === "#v=1&batch=64")`)
+	eval[any](tab, `document.querySelector("nav [data-state-link]").click()`)
+	tab.until(`document.body?.dataset.page === "lesson" && document.body.dataset.ready === ""`)
+	if got := tab.text(scrub); got != "64 images" {
+		t.Errorf("the lesson says %s", got)
+	}
 	tab.navigate(address + "?oom")
 	tab.until(`document.body?.dataset.page === "oom" && document.body.dataset.ready === ""`)
 	tab.paste(pasted)

@@ -110,7 +110,7 @@ func sizeOfFiles(w io.Writer, dir string) error {
 			}
 		}
 	}
-	table.row("first visit: page, style, scripts, engine, charts", visit[:]...)
+	table.row("first visit: page, style, scripts, engine, charts (brotli: from a host that sends the module unpacked)", visit[:]...)
 	return table.end()
 }
 

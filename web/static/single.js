@@ -1,6 +1,7 @@
 // Starts the edition in one file. All that pages load lies in it, compressed, in
 // scripts of a kind that no browser runs, by the names that the site gives it.
 import { gunzip } from "./gunzip.js";
+import { handOn } from "./handon.js";
 
 const held = new Map([...document.querySelectorAll("script[data-file]")].map((script) => [script.dataset.file, script.textContent]));
 
@@ -24,7 +25,10 @@ self.vrametreScript = async (name) => {
     document.body.replaceWith(other.body);
     document.getElementById(location.hash.slice(1))?.scrollIntoView();
   }
-  if (!document.querySelector("[data-island]")) return; // nothing moves there
+  if (!document.querySelector("[data-island]")) {
+    handOn();
+    return; // nothing moves there
+  }
   self.vrametrePage = Promise.resolve(packed(MODULE));
   await self.vrametreScript(BOOT);
 })();
