@@ -16,9 +16,10 @@ import (
 	"vrametre/web/ui"
 )
 
-// gcPercent lets the heap grow to 32 MB before it is looked through, of which 3
-// are alive: that takes milliseconds, and a browser has no other thread for it.
-const gcPercent = 800
+// gcPercent lets the heap grow to 64 MB before it is looked through, of which 3
+// are alive: that takes ten milliseconds, and a browser has no other thread for
+// it. A move of a large network takes 2 MB: one in thirty then waits for it.
+const gcPercent = 1600
 
 func main() {
 	debug.SetGCPercent(gcPercent)
