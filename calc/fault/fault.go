@@ -35,6 +35,9 @@ func New(code, at string, args ...any) *Error {
 	return e
 }
 
+// Ours is an argument that is no piece of the input, and is repeated whole.
+type Ours string
+
 // MaxQuote bounds, in runes, what an error repeats of the input.
 const MaxQuote = 120
 

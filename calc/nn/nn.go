@@ -113,8 +113,12 @@ func (l *Layer) Forward(f func(x ...torch.Tensor) torch.Tensor) *Layer {
 	return l
 }
 
-// Call runs l's forward on x inside a frame of its own, as _call_impl does.
+// Call runs l's forward on x inside a frame of its own, as _call_impl does. What has no forward, such as a list or
+// MultiheadAttention's out_proj, whose weights are all that is used, is an error, as in PyTorch.
 func (l *Layer) Call(x ...torch.Tensor) torch.Tensor {
+	if l.forward == nil {
+		fail(l, "no-forward", "type", l.Type)
+	}
 	l.g.Enter(l.Module, x...)
 	y := l.forward(x...)
 	l.g.Exit(y)

@@ -13,6 +13,9 @@ import (
 // Families lists the values of model_type that are understood.
 func Families() []string { return slices.Concat(decoderTypes, encoderTypes, otherTypes) }
 
+// families are told whole in errors.
+func families() fault.Ours { return fault.Ours(strings.Join(Families(), ", ")) }
+
 var (
 	decoderTypes = []string{"llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "qwen2_vl", "qwen2_5_vl", "phi", "phi3", "gemma", "gemma2", "gemma3_text",
 		"stablelm", "starcoder2", "granite", "gpt2", "gpt_bigcode", "gpt_neo", "gpt_neox", "gptj", "opt", "bloom", "falcon", "deepseek_v2", "deepseek_v3", "kimi_k2"}
@@ -91,9 +94,9 @@ func architecture(c *config, r *read.Model) *found {
 		return decoder(c, r, decoderOf(c, r, "llama"), t)
 	}
 	if t == "" {
-		fault.Throw("config-sizes", Field, "families", strings.Join(Families(), ", "))
+		fault.Throw("config-sizes", Field, "families", families())
 	}
-	fault.Throw("config-family", Field+".model_type", "type", t, "families", strings.Join(Families(), ", "))
+	fault.Throw("config-family", Field+".model_type", "type", t, "families", families())
 	return nil
 }
 

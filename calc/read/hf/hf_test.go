@@ -167,6 +167,9 @@ func TestBadConfigs(t *testing.T) {
 		if !errors.As(err, &e) || e.Code != c.code || !strings.HasPrefix(e.At, Field+".") {
 			t.Errorf("%s = %v: %v, want %s", c.field, c.value, err, c.code)
 		}
+		if c.code == "config-family" && !strings.HasSuffix(fmt.Sprint(e.Args["families"]), ", bart") {
+			t.Errorf("the families that are understood are not all told: %v", e.Args["families"])
+		}
 		if _, object := c.value.(map[string]any); object && e.Args["value"] != `{"a":1}` { // as it was written
 			t.Errorf("%s = %v: %v", c.field, c.value, e.Args["value"])
 		}

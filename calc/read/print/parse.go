@@ -512,6 +512,7 @@ func clean(s string) string {
 	if !strings.Contains(s, "\n") && strings.Contains(s, `\n  (`) { // a notebook's or a log's repr of the text
 		s = strings.ReplaceAll(s, `\n`, "\n")
 	}
+	s = unlogged(entities.Replace(s))
 	dirty := false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -568,6 +569,69 @@ func clean(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// entities undoes what a web page's source writes for the marks of a print.
+var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&#x27;", "'", "&nbsp;", " ")
+
+// unlogged takes off what a log or a listing puts before every line: what stands before a model's first line, where the
+// next line has it too with other digits, and a child behind it.
+func unlogged(s string) string {
+	for rest := s; ; {
+		line, after, more := strings.Cut(rest, "\n")
+		if !more {
+			return s
+		}
+		if mark := before(line); mark != "" {
+			next, _, _ := strings.Cut(after, "\n")
+			if n := marked(next, mark); n > 0 && strings.HasPrefix(next[n:], " ") && strings.HasPrefix(strings.TrimLeft(next[n:], " "), "(") {
+				lines := strings.Split(s, "\n")
+				for i, l := range lines {
+					lines[i] = l[marked(l, mark):]
+				}
+				return strings.Join(lines, "\n")
+			}
+		}
+		rest = after
+	}
+}
+
+// before is what stands before "Class(" on a line that nothing else ends; "" where that is nothing, or a child's name.
+func before(line string) string {
+	line, opens := strings.CutSuffix(strings.TrimRight(line, " \r"), "(")
+	at := len(line)
+	for at > 0 && identPart(line[at-1]) {
+		at--
+	}
+	if mark := line[:at]; opens && at < len(line) && identStart(line[at]) && strings.TrimSpace(mark) != "" && !strings.Contains(mark, "(") {
+		return mark
+	}
+	return ""
+}
+
+// marked is how much of a line mark takes, any number standing for any other of its column; 0 where the line begins
+// otherwise.
+func marked(line, mark string) int {
+	at := 0
+	for i := 0; i < len(mark); {
+		digits := strings.TrimLeft(mark[i:], " ")
+		if n := len(digits) - len(strings.TrimLeft(digits, "0123456789")); n > 0 {
+			number := strings.TrimLeft(line[at:], " ")
+			m := len(number) - len(strings.TrimLeft(number, "0123456789"))
+			if m == 0 {
+				return 0
+			}
+			at = len(line) - len(number) + m
+			i = len(mark) - len(digits) + n
+			continue
+		}
+		if at == len(line) || line[at] != mark[i] {
+			return 0
+		}
+		at++
+		i++
+	}
+	return at
 }
 
 // unquote takes off marks of quotation and of comments at a line's beginning.

@@ -2,6 +2,7 @@ package print
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,13 @@ const smallParams = 3*8*9 + 8 + 16 + 8*10 + 10
 func TestNoise(t *testing.T) {
 	lines := strings.Split(small, "\n")
 	prefix := func(p string) string { return p + strings.Join(lines, "\n"+p) }
+	numbered := func(format string) string {
+		var b strings.Builder
+		for i, l := range lines {
+			fmt.Fprintf(&b, format+"%s\n", i+97, l)
+		}
+		return b.String()
+	}
 	for name, text := range map[string]string{
 		"plain":              small,
 		"windows":            strings.ReplaceAll(small, "\n", "\r\n"),
@@ -53,6 +61,12 @@ func TestNoise(t *testing.T) {
 		"old in-place":       strings.Replace(small, "inplace=True", "inplace", 1),
 		"data parallel":      "DataParallel(\n  (module): " + strings.ReplaceAll(small, "\n", "\n  ") + "\n)",
 		"multi-line repr":    strings.Replace(small, "Linear(in_features=8, out_features=10, bias=True)", "Linear(\n    in_features=8,\n    out_features=10, bias=True\n  )", 1),
+		"logged":             "INFO:root:begin\n" + prefix("INFO:root:") + "\nINFO:root:end",
+		"logged with a time": numbered("[2024-05-01 12:00:%02d,123] "),
+		"ranked":             prefix("[rank0]: "),
+		"listed":             numbered("%6d\t"),
+		"numbered":           numbered("%d: "),
+		"a page's source":    strings.Replace(small, "padding=(1, 1)", "padding=&quot;same&quot;", 1) + "\n&gt;&gt;&gt; exit()",
 		"escaped line ends":  `"` + strings.ReplaceAll(small, "\n", `\n`) + `"`,
 		"quotes in the text": strings.Replace(small, "track_running_stats=True", "track_running_stats=True, note='it''s (fine'", 1),
 	} {
