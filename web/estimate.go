@@ -37,11 +37,8 @@ func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	input = utf8Of(input)
-	if len(names) > 0 {
-		return estimateFiles(names, input, stdout)
-	}
-	if !jsonLines(input) {
-		result, lang, err := answer(input)
+	if len(names) > 0 || !jsonLines(input) {
+		result, lang, err := answer(names, input)
 		if err != nil {
 			return errors.New(view.FailureOf(err, lang).Sentence(lang))
 		}
@@ -55,7 +52,7 @@ func estimate(args []string, stdin io.Reader, stdout io.Writer) error {
 			continue
 		}
 		var reply any
-		result, lang, err := answer(line)
+		result, lang, err := answer(nil, line)
 		if reply = result; err != nil {
 			reply = struct {
 				Error view.Failure `json:"error"`
@@ -78,25 +75,24 @@ func terminal(stdin io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// estimateFiles answers a request about the model of a file, or of several that belong together.
-func estimateFiles(names []string, input []byte, stdout io.Writer) error {
-	if len(bytes.TrimSpace(input)) == 0 {
+// about estimates a request about its own model, or about that of a file or of several that belong together.
+func about(names []string, input []byte) (calc.Request, calc.Result, content.Lang, error) {
+	if len(names) > 0 && len(bytes.TrimSpace(input)) == 0 {
 		input = []byte("{}")
 	}
 	request, lang, err := parse(input)
-	failed := func(err error) error { return errors.New(view.FailureOf(err, lang).Sentence(lang)) }
 	var given struct{ Model json.RawMessage }
 	switch {
 	case err != nil:
-		return failed(err)
-	case json.Unmarshal(input, &given) == nil && given.Model != nil:
-		return failed(&calc.Error{Code: "model-several", At: "model"})
+		return request, calc.Result{}, lang, err
+	case len(names) > 0 && json.Unmarshal(input, &given) == nil && given.Model != nil:
+		return request, calc.Result{}, lang, &calc.Error{Code: "model-several", At: "model"}
 	}
 	var files []calc.File
 	for _, name := range names {
 		file, err := os.Open(name)
 		if err != nil {
-			return failed(unreadable(err))
+			return request, calc.Result{}, lang, unreadable(err)
 		}
 		defer file.Close()
 		info, err := file.Stat()
@@ -104,19 +100,17 @@ func estimateFiles(names []string, input []byte, stdout io.Writer) error {
 			err = fmt.Errorf("%s: %w", name, fs.ErrInvalid)
 		}
 		if err != nil {
-			return failed(unreadable(err))
+			return request, calc.Result{}, lang, unreadable(err)
 		}
 		files = append(files, calc.File{Name: filepath.Base(name), Source: file, Size: info.Size()})
 	}
-	if request.Model, _, err = calc.Open(files); err != nil {
-		return failed(err)
+	if len(files) > 0 {
+		if request.Model, _, err = calc.Open(files); err != nil {
+			return request, calc.Result{}, lang, err
+		}
 	}
 	result, err := calc.Estimate(request)
-	if err != nil {
-		return failed(err)
-	}
-	view.Fill(&result, lang)
-	return write(stdout, result)
+	return request, result, lang, err
 }
 
 func unreadable(err error) error {
@@ -148,13 +142,9 @@ func jsonLines(input []byte) bool {
 	return false
 }
 
-// answer answers one request, in the language it asks for.
-func answer(input []byte) (calc.Result, content.Lang, error) {
-	request, lang, err := parse(input)
-	if err != nil {
-		return calc.Result{}, lang, err
-	}
-	result, err := calc.Estimate(request)
+// answer answers one request in the language it asks for, about the model of the files where there are any.
+func answer(names []string, input []byte) (calc.Result, content.Lang, error) {
+	_, result, lang, err := about(names, input)
 	if err != nil {
 		return calc.Result{}, lang, err
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 
 	"vrametre/calc"
 	webbuild "vrametre/web/build"
@@ -33,7 +34,7 @@ var commands = []command{
 	{"serve", "[ADDR]", "build the site and serve it, on 127.0.0.1:8080 or a free port unless ADDR says otherwise", serve},
 	{"size", "DIR", "report what a built site takes, and what each dependency costs in its wasm", size},
 	{"estimate", "[-file MODEL]... < request.json", "answer one request, or many as JSON lines", estimate},
-	{"explain", "[-lang fr|en] < message.txt", "say what an out-of-memory message means", explain},
+	{"explain", "[-lang fr|en] [-request JSON] [-file MODEL]... < message.txt", "say what an out-of-memory message means, for a network or for any", explain},
 	{"gpu", "RENDERER", "list the cards that a renderer name or a PCI id can mean", lookup},
 	{"presets", "", "list the models known by name", presets},
 }
@@ -63,7 +64,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	fmt.Fprintln(w, "usage: web COMMAND")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-10s%-32s%s\n", c.name, c.arguments, c.summary)
+		fmt.Fprintf(w, "  %s\n      %s\n", strings.TrimSpace(c.name+" "+c.arguments), c.summary)
 	}
 	return status
 }

@@ -224,3 +224,47 @@ func TestServeRefusesABadAddress(t *testing.T) {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }
+
+// A message is explained for the network of a request, or of a file.
+func TestExplainForANetwork(t *testing.T) {
+	const message = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity of 3.81 GiB of which 250.64 MiB is free."
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	batch := file("request.json", `{"batch": 512}`)
+	input := file("input.json", `{"batch": 512, "input": {"shape": [3, 64, 64]}}`)
+	model := file("model.txt", "Sequential(\n  (first): Conv2d(3, 32, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))\n  (1): ReLU()\n)\n")
+	for _, c := range []struct {
+		args  []string
+		name  string
+		shape string
+	}{
+		{[]string{"-request", batch}, "2", "[512 32 64 64]"},
+		{[]string{"-request", input, "-file", model}, "first", "[512 32 64 64]"},
+	} {
+		status, stdout, stderr := shell(message, append([]string{"explain"}, c.args...)...)
+		var answer struct {
+			Candidates []struct {
+				Name  string
+				Shape []int64
+			}
+		}
+		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || status != 0 || len(answer.Candidates) == 0 {
+			t.Errorf("%v: status %d, %v, %s", c.args, status, err, stderr)
+			continue
+		}
+		if first := answer.Candidates[0]; first.Name != c.name || fmt.Sprint(first.Shape) != c.shape {
+			t.Errorf("%v: %+v", c.args, first)
+		}
+	}
+	for _, args := range [][]string{{"-request", filepath.Join(dir, "none.json")}, {"-file", dir}, {"-request", model}, {"-request", batch, "-file", model, "-file", model}} {
+		if status, stdout, stderr := shell(message, append([]string{"explain"}, args...)...); status == 0 || stdout != "" || stderr == "" {
+			t.Errorf("%v: status %d, %q, %q", args, status, stdout, stderr)
+		}
+	}
+}
