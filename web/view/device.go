@@ -329,7 +329,7 @@ func parseDevice(d Device, pairs map[string]string) Device {
 	id, total := clip(unescape(name)), number("total")
 	_, known := gpu.ByID(id)
 	unknown := ""
-	if !known && id != otherGPU {
+	if !known && (id != otherGPU || !total.Known) { // "other" without its memory is no card
 		unknown = id
 	}
 	if !known {

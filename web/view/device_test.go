@@ -129,6 +129,12 @@ func TestUnknownDevice(t *testing.T) {
 			t.Errorf("%s: %q", lang, got)
 		}
 	}
+	for _, total := range []string{"", "&total=", "&total=1e999", "&total=abc", "&total=1,5+Gio"} { // another card without its memory
+		d := ParseKept(Default().Device, "&gpu=other"+total)
+		if again := ParseKept(Default().Device, d.Kept()); d.Unknown != "other" || d.GPU != Default().Device.GPU || again != d {
+			t.Errorf("%q: %+v, then %+v", total, d, again)
+		}
+	}
 	if got := Default().Device.UnknownText(content.French); got != "" {
 		t.Errorf("a known card says %q", got)
 	}
